@@ -13,8 +13,8 @@ from rtl_tests.golden.arithmetic.test_fused_dot import nearest_even
 from rtl_tests.support.blocks import generator, stimuli, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check, subject
+from synth.proof.codes import ReadoutProof
 from synth.proof.evidence import EQUAL
-from synth.proof.readout import ReadoutProof
 
 # -- golden
 
@@ -137,9 +137,9 @@ def test_proof(design):
 def test_one_wrong_accumulator_is_found(design):
     acc = 0x1234567
     text = re.sub(r"(assign (?:bits|code) = )([^;]+);", rf"\1(\2) ^ (acc == {acc});", texts([design])[design.name])
-    claim = ReadoutProof(design, subject(design, text).netlist())
-    assert claim.prove(acc.bit_length()) == {"acc": acc}
-    assert claim.prove(acc.bit_length() + 1) is None
+    claims = ReadoutProof(design, subject(design, text).netlist()).claims
+    assert claims[acc.bit_length()].search() == {"acc": acc}
+    assert claims[acc.bit_length() + 1].search() is None
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,7 @@ from synth.proof.evidence import (
 )
 from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
-from synth.proof.parts import IncompleteError
-from synth.proof.verify import Report, Subject, begin, emitted, processes, verify
+from synth.proof.verify import IncompleteError, Report, Subject, begin, emitted, processes, verify
 
 SECONDS = 10
 """Time between writes of the file of verdicts."""

@@ -6,7 +6,7 @@ are *bit planes*: row i of an array has bit i of all cases, 64 cases per uint64 
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from golden.compiler import compiler, compiler_version, library
 from hwgen.tools.process import ToolError
-from synth.proof.gates import Netlist, apply
+from synth.proof.gates import Netlist, NotShownError, apply
 
 VECTOR = 8
 """uint64 words that one C statement processes."""
@@ -23,34 +23,12 @@ VECTOR = 8
 CASES = 64 * VECTOR
 """Cases per vector; the number of cases in a group is a multiple of it."""
 
-_SYMBOLS = {
-    "NOT": "~{0}",
-    "AND": "{0} & {1}",
-    "OR": "{0} | {1}",
-    "XOR": "{0} ^ {1}",
-    "NAND": "~({0} & {1})",
-    "NOR": "~({0} | {1})",
-    "XNOR": "~({0} ^ {1})",
-    "ANDNOT": "{0} & ~{1}",
-    "ORNOT": "{0} | ~{1}",
-    "MUX": "({1} & {2}) | ({0} & ~{2})",
-    "SUM": "{0} ^ {1} ^ {2}",
-    "CARRY": "({0} & {1}) | ({2} & ({0} | {1}))",
-}
+Planes = NDArray[np.uint64]
 
 _SOURCE = """\
 #include <stddef.h>
 #include <stdint.h>
 typedef uint64_t V __attribute__((vector_size({bytes}), aligned(8)));
-
-/* Outputs of every case of one group. */
-extern "C" void evaluate(uint64_t held, const V *running, V *out, size_t vectors) {{
-{before}
-  for (size_t v = 0; v < vectors; v++) {{
-{inside}
-{stores}
-  }}
-}}
 
 /* Number of cases that differ from the expected outputs, and group and vector of the first one. The expected outputs of
    group g start at expected + g * stride. */
@@ -77,12 +55,28 @@ extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *runni
 """
 
 
+class _C(str):
+    """An expression of C."""
+
+    def __and__(self, other: str) -> "_C":
+        return _C(f"({self} & {other})")
+
+    def __or__(self, other: str) -> "_C":
+        return _C(f"({self} | {other})")
+
+    def __xor__(self, other: str) -> "_C":
+        return _C(f"({self} ^ {other})")
+
+    def __invert__(self) -> "_C":
+        return _C(f"~{self}")
+
+
 @dataclass(frozen=True)
 class Batch:
     """Held bits of groups of cases, and the expected output planes: one set for all groups, or one for each."""
 
-    groups: NDArray[np.uint64]
-    expected: NDArray[np.uint64]
+    groups: Planes
+    expected: Planes
 
 
 @dataclass(frozen=True)
@@ -102,13 +96,8 @@ def evaluator_version() -> str:
 class Evaluator:
     """A netlist that is ready to be evaluated.
 
-    Parameters
-    ----------
-    netlist : Netlist
-    running : sequence of int
-        Nets of the running input bits. The others are held, from bit 0 of a group's word.
-    compiled : bool
-        Whether to compile the netlist if there is a compiler, which takes longer than evaluating few cases.
+    ``running`` are the nets of the running input bits. The others are held, from bit 0 of a group's word. ``compiled``
+    says whether to compile the netlist if there is a compiler, which takes longer than evaluating few cases.
     """
 
     def __init__(self, netlist: Netlist, running: Sequence[int], compiled: bool = True):
@@ -127,11 +116,8 @@ class Evaluator:
         """Compare random cases with NumPy's outputs, and with outputs that differ: each in another case."""
         rng = np.random.default_rng(1)
         groups, running = (rng.integers(0, 1 << 64, size, np.uint64) for size in (2, (len(self.running), 2 * VECTOR)))
-        expected = np.empty((2, len(self.netlist.driven), 2 * VECTOR), np.uint64)
-        for held, out in zip(groups.tolist(), expected, strict=True):
-            self._walk(held, running, out)
+        expected = np.array([self.evaluate(held, running) for held in groups.tolist()])
         right = self.compare(groups, running, expected) is None
-        right &= np.array_equal(self.evaluate(int(groups[1]), running), expected[1])
         count = min(len(self.netlist.driven), CASES)
         for bit in range(count):
             place = CASES + CASES - 1 - bit
@@ -139,27 +125,18 @@ class Evaluator:
         if not right or self.compare(groups, running, expected) != Mismatch(count, 1, CASES):
             raise ToolError(f"the C++ compiler {path} makes wrong code: set CXX to another one")
 
-    def evaluate(self, held: int, running: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Output planes of one group, shape (output bits, words)."""
-        out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
-        if self._code is None:
-            self._walk(held, running, out)
-        else:
-            vectors = ctypes.c_size_t(_vectors(running))
-            self._code.evaluate(ctypes.c_uint64(held), _pointer(running), _pointer(out), vectors)
-        return out
+    def evaluate(self, held: int, running: Planes) -> Planes:
+        """Output planes of one group, shape (output bits, words), by NumPy."""
+        levels = np.uint64(0), ~np.uint64(0)
+        known = {net: levels[held >> place & 1] for place, net in enumerate(self.held)}
+        known |= dict(zip(self.running, running, strict=True))
+        return evaluated(self.netlist, self.netlist.driven, known, running.shape[1])
 
-    def compare(
-        self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]
-    ) -> Mismatch | None:
+    def compare(self, groups: Planes, running: Planes, expected: Planes) -> Mismatch | None:
         """Compare all cases with the expected outputs; return None if they are equal.
 
-        Parameters
-        ----------
-        groups : uint64 array
-            The held bits of each group.
-        running : planes of shape (running bits, words)
-        expected : planes of shape (output bits, words), the same for all groups, or (groups, output bits, words)
+        ``groups`` are the held bits of each group, ``running`` planes of shape (running bits, words), ``expected``
+        planes of shape (output bits, words), the same for all groups, or (groups, output bits, words).
         """
         shared = expected.ndim == 2
         shape = len(self.netlist.driven), running.shape[1]
@@ -167,7 +144,9 @@ class Evaluator:
             raise ValueError(f"Expected planes have the wrong shape {expected.shape}")
         if self._code is None:
             return self._compare_slowly(groups, running, expected)
-        vectors = _vectors(running)
+        vectors, rest = divmod(running.shape[1], VECTOR)
+        if rest:
+            raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {running.shape[1]}")
         first = (ctypes.c_size_t * 2)()
         stride = 0 if shared else expected.shape[-2] * vectors
         sizes = map(ctypes.c_size_t, (stride, vectors))
@@ -175,12 +154,12 @@ class Evaluator:
         wrong = self._code.compare(_pointer(groups), count, *planes, *sizes, first)
         return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
 
-    def differing(self, batch: Batch, running: NDArray[np.uint64], mismatch: Mismatch) -> list[dict[str, int]]:
+    def differing(self, batch: Batch, running: Planes, mismatch: Mismatch) -> list[dict[str, int]]:
         """Inputs of the differing cases in the vector of a mismatch."""
         held = int(batch.groups[mismatch.group])
         expected = batch.expected if batch.expected.ndim == 2 else batch.expected[mismatch.group]
         window = slice(mismatch.start // 64, (mismatch.start + CASES) // 64)
-        differs = self.evaluate(held, np.ascontiguousarray(running[:, window])) ^ expected[:, window]
+        differs = self.evaluate(held, running[:, window]) ^ expected[:, window]
         cases = np.unpackbits(np.bitwise_or.reduce(differs, axis=0).view(np.uint8), bitorder="little")
         return [self.pins(held, mismatch.start + place) for place in np.flatnonzero(cases).tolist()]
 
@@ -193,31 +172,15 @@ class Evaluator:
             for port in self.netlist.inputs
         }
 
-    def _compare_slowly(
-        self, groups: NDArray[np.uint64], running: NDArray[np.uint64], expected: NDArray[np.uint64]
-    ) -> Mismatch | None:
-        out = np.empty((len(self.netlist.driven), running.shape[1]), np.uint64)
+    def _compare_slowly(self, groups: Planes, running: Planes, expected: Planes) -> Mismatch | None:
         wrong, first = 0, (0, 0)
         for group, held in enumerate(groups.tolist()):
-            self._walk(held, running, out)
-            differs = np.bitwise_or.reduce(out ^ (expected if expected.ndim == 2 else expected[group]), axis=0)
+            own = expected if expected.ndim == 2 else expected[group]
+            differs = np.bitwise_or.reduce(self.evaluate(held, running) ^ own, axis=0)
             if differs.any():
                 first = first if wrong else (group, int(np.flatnonzero(differs)[0]) // VECTOR * CASES)
                 wrong += int(np.bitwise_count(differs).sum())
         return Mismatch(wrong, *first) if wrong else None
-
-    def _walk(self, held: int, running: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:
-        """Evaluate the gates one by one with NumPy."""
-        levels = np.uint64(0), np.uint64(0xFFFFFFFFFFFFFFFF)
-        values: list[Any] = [*levels, *[levels[0]] * (self.netlist.first_gate - 2)]
-        for place, net in enumerate(self.held):
-            values[net] = levels[held >> place & 1]
-        for place, net in enumerate(self.running):
-            values[net] = running[place]
-        for gate in self.netlist.gates:
-            values.append(apply(gate.kind, [values[pin] for pin in gate.pins]))
-        for place, net in enumerate(self.netlist.driven):
-            out[place] = values[net]
 
     def _source(self) -> str:
         netlist = self.netlist
@@ -226,29 +189,21 @@ class Evaluator:
         inside = [f"const V n{net} = running[{place} * vectors + v];" for place, net in enumerate(self.running)]
         for net, gate in enumerate(netlist.gates, netlist.first_gate):
             moving = net in self._moving
-            expression = _SYMBOLS[gate.kind].format(*(f"n{pin}" for pin in gate.pins))
+            expression = apply(gate.kind, [_C(f"n{pin}") for pin in gate.pins])
             (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
-        # OR with a zero vector turns a scalar output, which depends on held bits alone, into a vector
-        stores = [f"out[{i} * vectors + v] = n{net} | (V){{0}};" for i, net in enumerate(netlist.driven)]
         compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
-        parts = {"before": before, "inside": inside, "stores": stores, "compares": compares}
+        parts = {"before": before, "inside": inside, "compares": compares}
         texts = {name: "\n".join(lines) for name, lines in parts.items()}
         return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **texts)
 
 
-def _vectors(planes: NDArray[np.uint64]) -> int:
-    if planes.shape[1] % VECTOR:
-        raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {planes.shape[1]}")
-    return planes.shape[1] // VECTOR
-
-
-def _pointer(array: NDArray[np.uint64]) -> ctypes.c_void_p:
+def _pointer(array: Planes) -> ctypes.c_void_p:
     if array.dtype != np.uint64 or not array.flags.c_contiguous:
         raise TypeError(f"Groups and planes must be contiguous uint64 arrays, not {array.dtype}")
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+def to_planes(values: NDArray[Any], width: int) -> Planes:
     """Bit planes of unsigned integers along the last axis, shape (..., width, words).
 
     The length of the last axis must be a multiple of :data:`CASES`.
@@ -262,7 +217,7 @@ def to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
     return planes
 
 
-def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
+def _row_to_planes(values: NDArray[Any], width: int) -> Planes:
     # fast path: adjacent inputs often have the same code, except for the first, an exact power of two or zero
     if (values[1:] == values[1]).all():
         first, others = (int(value) >> np.arange(width) & 1 for value in (values[0], values[1]))
@@ -283,7 +238,7 @@ def _row_to_planes(values: NDArray[Any], width: int) -> NDArray[np.uint64]:
     return np.ascontiguousarray(bits[:, :width].T).view("<u8")
 
 
-def from_planes(planes: NDArray[np.uint64]) -> NDArray[Any]:
+def from_planes(planes: Planes) -> NDArray[Any]:
     """The values of all cases; Python integers if there are more than 64 planes."""
     bits = np.unpackbits(planes.astype("<u8", copy=False).view(np.uint8), axis=-1, bitorder="little")
     if len(planes) > 64:
@@ -292,3 +247,32 @@ def from_planes(planes: NDArray[np.uint64]) -> NDArray[Any]:
     for place, row in enumerate(bits):
         values |= row.astype(np.uint64) << np.uint64(place)
     return values
+
+
+def all_words(width: int) -> Planes:
+    """Bit planes of all words in their order, repeated if there are fewer than a vector has cases."""
+    return to_planes(np.tile(np.arange(1 << width, dtype=np.uint64), -(-CASES >> width)), width)
+
+
+def words_of(planes: Planes) -> list[NDArray[Any]]:
+    """The values of all cases in words of 64 bits."""
+    return [from_planes(np.ascontiguousarray(planes[first : first + 64])) for first in range(0, len(planes), 64)]
+
+
+def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes | np.uint64], words: int) -> Planes:
+    """Bit planes of nets that depend on ``known`` nets alone."""
+    needed: set[int] = set()
+    waiting = [net for net in nets if net > 1 and net not in known]
+    while waiting:
+        net = waiting.pop()
+        if net not in needed:
+            if net < netlist.first_gate:
+                raise NotShownError("a net depends on other inputs than it should")
+            needed.add(net)
+            pins = netlist.gates[net - netlist.first_gate].pins
+            waiting += [pin for pin in pins if pin > 1 and pin not in known]
+    values: dict[int, Any] = {0: np.uint64(0), 1: ~np.uint64(0), **known}
+    for net in sorted(needed):
+        gate = netlist.gates[net - netlist.first_gate]
+        values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
+    return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)

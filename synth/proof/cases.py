@@ -1,7 +1,8 @@
 """All inputs of a block with the outputs of the reference model, in groups for :mod:`synth.proof.bitslice`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
-from synth.proof.bitslice import CASES, Batch, to_planes
+from synth.proof.bitslice import CASES, Batch, Planes, all_words, to_planes
 
 RUNNING_BITS = 16
 """Largest number of running bits, which are the lowest bits of one port."""
@@ -29,109 +30,61 @@ MAX_CLASSED_BITS = 40
 class Sweep:
     """Every input of a block, in chunks.
 
-    Parameters
-    ----------
-    design : Design
-    running_port : str, optional
-        The port with the running bits; default: the widest one.
-
-    Attributes
-    ----------
-    inputs, outputs : dict of port name to width
-    running_port : str
-    running_bits : int
-    chunks : int
+    The port with the running bits is the widest one by default. With ``keys``, which have one entry for each group, the
+    reference model is evaluated once per class of groups with equal keys, whose outputs are equal.
     """
 
     BATCH = 64
-    """Groups that the reference model evaluates at a time."""
+    """Groups that the reference model evaluates at a time; chunks of classes."""
 
-    def __init__(self, design: Design, running_port: str | None = None):
+    def __init__(self, design: Design, running_port: str | None = None, keys: Sequence[NDArray[Any]] = ()):
         self.model = reference(design)
         self.inputs, self.outputs = self.model.arguments, self.model.results
         self.running_port = running_port or max(self.inputs, key=self.inputs.__getitem__)
         self.running_bits = min(self.inputs[self.running_port], RUNNING_BITS)
-        self.chunks = max(1, (self.cases >> self.running_bits) // (4 * self.BATCH))
+        self.cases = 1 << sum(self.inputs.values())
+        count, self._has_classes = self.cases >> self.running_bits, bool(keys)
+        if keys:
+            order = np.lexsort(keys)
+            changes = np.logical_or.reduce([np.diff(key[order]) != 0 for key in keys])
+            self._groups, starts = order.astype(np.uint64), [0, *(np.flatnonzero(changes) + 1).tolist(), count]
+            self.chunks = min(self.BATCH, len(starts) - 1)
+        else:
+            self._groups, starts = np.arange(count, dtype=np.uint64), [*range(0, count, self.BATCH), count]
+            self.chunks = max(1, count // (4 * self.BATCH))
+        self._starts = starts
 
     @property
-    def cases(self) -> int:
-        """Number of all inputs."""
-        return 1 << sum(self.inputs.values())
+    def running(self) -> Planes:
+        return all_words(self.running_bits)
 
-    @property
-    def running(self) -> NDArray[np.uint64]:
-        """Planes of the running bits."""
-        return to_planes(self._values(), self.running_bits)
+    def _parts(self, chunk: int) -> list[NDArray[np.uint64]]:
+        """The classes, or batches, of a chunk."""
+        first, last = ((len(self._starts) - 1) * place // self.chunks for place in (chunk, chunk + 1))
+        return [self._groups[start:stop] for start, stop in pairwise(self._starts[first : last + 1])]
 
     def groups(self, chunk: int) -> NDArray[np.uint64]:
         """Held bits of all groups in a chunk."""
-        size = (self.cases >> self.running_bits) // self.chunks
-        return np.arange(chunk * size, (chunk + 1) * size, dtype=np.uint64)
+        return np.concatenate(self._parts(chunk))
 
     def batches(self, chunk: int) -> Iterator[Batch]:
         """The groups of a chunk with their expected outputs."""
-        groups = self.groups(chunk)
-        for start in range(0, len(groups), self.BATCH):
-            part = groups[start : start + self.BATCH]
-            yield Batch(part, self.answers(part))
+        for held in self._parts(chunk):
+            yield Batch(held, self.answers(held[:1])[0] if self._has_classes else self.answers(held))
 
     def answers(self, held: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Planes of the expected outputs, shape (groups, bits, words)."""
         inputs, first = {}, 0
+        running = np.resize(np.arange(1 << self.running_bits, dtype=np.uint64), max(CASES, 1 << self.running_bits))
         for name, width in self.inputs.items():
             own = width - (self.running_bits if name == self.running_port else 0)
             column = held[:, np.newaxis] >> np.uint64(first) & np.uint64((1 << own) - 1)
             first += own
             if name == self.running_port:
-                column = column << np.uint64(self.running_bits) | self._values()
+                column = column << np.uint64(self.running_bits) | running
             inputs[name] = column.astype(np.min_scalar_type((1 << width) - 1))
         columns = self.model.columns(inputs)
         return np.concatenate([to_planes(columns[name], width) for name, width in self.outputs.items()], axis=-2)
-
-    def _values(self) -> NDArray[np.uint64]:
-        """The running bits of all cases, repeated if there are fewer cases than a vector has."""
-        values = np.arange(1 << self.running_bits, dtype=np.uint64)
-        return np.tile(values, -(-CASES // values.size))
-
-
-class ClassSweep(Sweep):
-    """A sweep that evaluates the reference model once per class of groups with equal outputs.
-
-    Parameters
-    ----------
-    design, running_port
-        See :class:`Sweep`.
-    keys : arrays
-        One entry for each group; groups with equal keys form a class.
-    """
-
-    CHUNKS = 64
-
-    def __init__(self, design: Design, running_port: str, *keys: NDArray[Any]):
-        super().__init__(design, running_port)
-        self._order = np.lexsort(keys)
-        changes = np.logical_or.reduce([np.diff(key[self._order]) != 0 for key in keys])
-        self._starts = np.concatenate([[0], np.flatnonzero(changes) + 1, [self._order.size]])
-        self.chunks = min(self.CHUNKS, self.classes)
-
-    @property
-    def classes(self) -> int:
-        """Number of classes: evaluations of the reference model."""
-        return len(self._starts) - 1
-
-    def _slices(self, chunk: int) -> list[NDArray[np.uint64]]:
-        first, last = (self.classes * place // self.chunks for place in (chunk, chunk + 1))
-        limits = zip(self._starts[first:last], self._starts[first + 1 : last + 1], strict=True)
-        return [self._order[start:stop].astype(np.uint64) for start, stop in limits]
-
-    def groups(self, chunk: int) -> NDArray[np.uint64]:
-        """Held bits of all groups in the chunk's classes."""
-        return np.concatenate(self._slices(chunk))
-
-    def batches(self, chunk: int) -> Iterator[Batch]:
-        """A batch for each class in the chunk."""
-        for held in self._slices(chunk):
-            yield Batch(held, self.answers(held[:1])[0])
 
 
 @dataclass(frozen=True)
@@ -139,22 +92,15 @@ class Products:
     """The reference model's products of all pairs of codes and all scales.
 
     The index of a product has the bits of a lowest, then those of b, then those of the scale.
-
-    Attributes
-    ----------
-    a, b, scale : arrays
-        Codes, and scales as exponents of two.
-    values : float64 array
-        Products; all NaNs have the same bits.
-    undefined : bool array
-        Which products are 0 * infinity.
     """
 
     a: NDArray[np.uint16]
     b: NDArray[np.uint16]
-    scale: NDArray[np.int16]
-    values: NDArray[np.float64]
-    undefined: NDArray[np.bool_]
+    scale: NDArray[np.int16]  # exponents of two
+    values: NDArray[np.float64]  # all NaNs have the same bits
+    signs: NDArray[np.bool_]  # the exclusive or of the codes' sign bits
+    undefined: NDArray[np.bool_]  # which products are 0 * infinity
+    scale_bits: int
 
     @classmethod
     def of(cls, design: Design, scaled: bool = True) -> "Products":
@@ -169,7 +115,14 @@ class Products:
         with np.errstate(invalid="ignore"):
             values = np.ldexp(fa.values[a] * fb.values[b], scale)
         values[np.isnan(values)] = np.nan
-        return cls(a, b, scale, values, np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b]))
+        undefined = np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b])
+        signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
+        return cls(a, b, scale, values, signs, undefined, scale_bits)
+
+    def pins(self, place: int) -> dict[str, int]:
+        """The codes of a product, and its scale if there is one."""
+        pins = {"a": int(self.a[place]), "b": int(self.b[place])}
+        return pins | ({"scale": int(self.scale[place]) & (1 << self.scale_bits) - 1} if self.scale_bits else {})
 
 
 def is_enumerated(design: Design) -> bool:
@@ -198,9 +151,9 @@ def input_sweep(design: Design) -> Sweep | None:
         case Encoder(random_bits=None, rounding_pin=False) as core if core.source.name == "binary32":
             # upper halves of the input with the same steps in the reference model's table form a class
             rows = by_upper_half(core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.has_flags)
-            return Sweep(design) if rows is None else ClassSweep(design, "bits", *rows.T)
+            return Sweep(design) if rows is None else Sweep(design, "bits", [*rows.T])
         case Mac() | Dot(lanes=1) | Pe(lanes=1) if _is_classed(design):
-            return ClassSweep(design, "acc_in", *_products(design))
+            return Sweep(design, "acc_in", _products(design))
         case _:
             return Sweep(design)
 
@@ -208,9 +161,6 @@ def input_sweep(design: Design) -> Sweep | None:
 def _products(design: Design) -> list[NDArray[Any]]:
     """The keys of a class of codes and scales: its product."""
     products = Products.of(design)
-    fa, fb = design.codes.values()
-    # some accumulators keep the sign of special products
-    sign = ((products.a & fa.sign_bit) != 0) ^ ((products.b & fb.sign_bit) != 0)
-    # flags distinguish NaN inputs from invalid operations
+    # flags distinguish NaN inputs from invalid operations; some accumulators keep the sign of special products
     undefined = [products.undefined] if design.has_flags else []
-    return [sign, *undefined, products.values.view(np.uint64)]
+    return [products.signs, *undefined, products.values.view(np.uint64)]

@@ -18,14 +18,12 @@ from hwgen.blocks.pe import INTERLEAVE, Pe
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
 from synth.proof.cases import Products
+from synth.proof.codes import ReadoutProof, StochasticProof, StochasticReadoutProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
-from synth.proof.mac import Binary32Proof, ExactProof
-from synth.proof.readout import ReadoutProof
+from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
-from synth.proof.split import SplitMacProof, TwoPathMacProof
-from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
 

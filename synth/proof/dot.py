@@ -4,12 +4,11 @@ The adders are shown to add by :mod:`synth.proof.adders`, what they add by evalu
 codes, and what follows by a solver that sees the sum as an unknown number, and the classes of the lanes.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,31 +16,63 @@ from golden import ExactAccumulator
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.adders import LinearForm, linear_form
+from synth.proof.bits import Bits, Bool, cat
+from synth.proof.bitslice import Planes
 from synth.proof.gates import Netlist, NotShownError
-from synth.proof.lanes import LaneClass, Lanes, Planes
-from synth.proof.solver import Proof, Solver
+from synth.proof.lanes import LaneClass, Lanes
+from synth.proof.solver import Claim, Pins, Proof, Solver
 
-if TYPE_CHECKING:
-    from bitwuzla import Term
+Which = Callable[[LaneClass], bool]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A symbolic class of a lane."""
+    """A symbolic class of a lane; ``chosen`` has a term for each class."""
 
     solver: Solver
-    number: "Term"
-    chosen: Sequence["Term"]
+    number: Bits
+    chosen: Sequence[Bool]
     classes: Sequence[LaneClass]
 
-    def any(self, which: Callable[[LaneClass], bool]) -> "Term":
+    @classmethod
+    def of(cls, solver: Solver, name: str, classes: Sequence[LaneClass]) -> "Choice":
+        """An unknown class, with the name of its number."""
+        number = solver.variable(name, len(classes).bit_length())
+        return cls(solver, number, [number == place for place in range(len(classes))], classes)
+
+    def bit(self, levels: Iterable[int]) -> Bool:
+        """The level of the chosen class."""
+        return self.solver.any(term for term, level in zip(self.chosen, levels, strict=True) if level)
+
+    def any(self, which: Which) -> Bool:
         """Whether ``which`` is true for the chosen class."""
-        hits = [term for term, member in zip(self.chosen, self.classes, strict=True) if which(member)]
-        return self.solver.either(hits) if hits else self.solver.false
+        return self.bit(map(which, self.classes))
+
+    def select(self, values: Sequence[int], width: int) -> Bits:
+        """The value of the chosen class, as a word."""
+        return cat(*(self.bit(value >> place & 1 for value in values) for place in range(width)))
+
+    def known(self, nets: Iterable[int]) -> dict[int, Bool]:
+        """The nets that are the ``bits`` of the classes."""
+        return dict(zip(nets, map(self.bit, zip(*(member.bits for member in self.classes), strict=True)), strict=True))
 
 
-class DotProof(Proof):
-    """What the proofs of all dot products have in common."""
+def specials_after(solver: Solver, choices: Sequence[Choice], before: Iterable[Bool]) -> tuple[list[Bool], Bool]:
+    """The sticky bits after a sum, of both infinities and NaN; and whether it is invalid."""
+
+    def some(which: Which) -> Bool:
+        return solver.any(choice.any(which) for choice in choices)
+
+    was_pos, was_neg, was_nan = before
+    pos = was_pos | some(lambda member: member.product == np.inf)
+    neg = was_neg | some(lambda member: member.product == -np.inf)
+    known_nan = was_nan | some(lambda member: bool(np.isnan(member.product)))
+    invalid = some(lambda member: member.undefined) | pos & neg & ~known_nan
+    return [pos, neg, known_nan | pos & neg], invalid
+
+
+class SumProof(Proof):
+    """What the proofs of all sums of products have in common."""
 
     keeps_adders = True
     knows = frozenset(
@@ -51,7 +82,7 @@ class DotProof(Proof):
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        self.lanes = Lanes(design, netlist)
+        self.lanes = Lanes(design, netlist, scaled=design.core.accumulator == "exact")
         self.acc_nets = list(netlist.input_nets("acc_in"))
         self._known_classes: dict[tuple[int, tuple[int, ...]], list[LaneClass]] = {}
 
@@ -68,42 +99,22 @@ class DotProof(Proof):
         return tuple(bits)
 
     def has_word(self, name: str) -> bool:
-        """Whether there is such a net."""
         try:
-            self.word(name)
+            return bool(self.word(name))
         except NotShownError:
             return False
-        return True
 
-    def outputs_of(self, name: str) -> list[int]:
-        """The nets of an output."""
-        first = 0
-        for port, width in self.netlist.outputs.items():
-            if port == name:
-                return list(self.netlist.driven[first : first + width])
-            first += width
-        raise KeyError(name)
-
-    def differs(self, pins: dict[str, int]) -> bool:
-        """Whether gates and reference model differ for some inputs."""
-        return self.netlist.evaluate(pins) != reference(self.design).answer(pins)
-
-    def confirmed(self, pins: dict[str, int], what: str) -> dict[str, int]:
+    def confirmed(self, pins: Pins, what: str) -> Pins:
         """Inputs that contradict a claim, if gates and reference model differ there."""
         if not self.differs(pins):
             raise NotShownError(f"{what} may be wrong for sums and products that do not occur together", [pins])
         return pins
 
-    def split(self, form: LinearForm, shared: int = 0) -> list[dict[int, int]]:
-        """The terms of a sum by lane; those of no lane are last.
+    def differs(self, pins: Pins) -> bool:
+        """Whether gates and reference model differ for some inputs."""
+        return self.netlist.evaluate(pins) != reference(self.design).answer(pins)
 
-        ``shared`` is a bit set of other inputs that lanes may depend on.
-        """
-        parts: list[dict[int, int]] = [{} for _ in range(self.lanes.count + 1)]
-        for net, weight in form.terms.items():
-            lane = self.lanes.lane_of(net, shared) if net >= 0 else None
-            parts[-1 if lane is None else lane][net] = weight
-        return parts
+    # -- what adders and lanes show
 
     def check_lanes(
         self,
@@ -122,12 +133,11 @@ class DotProof(Proof):
         constant, unit = form.constant, Fraction(2) ** lsb_exponent
         multiples: dict[float, int] = {}
         for lane, part in enumerate(terms):
-            nets, own = list(part), None
-            weights = list(part.values())
-            for member in self.lanes.classes(lane, nets, known):
-                if not (specials or np.isfinite(member.product)):
+            weights, own = list(part.values()), None
+            for member in self.lanes.classes(lane, list(part), known):
+                if not (specials or member.is_finite):
                     continue
-                product = member.product if np.isfinite(member.product) else 0.0
+                product = member.product if member.is_finite else 0.0
                 if product not in multiples:
                     multiple = Fraction(product) / unit
                     if multiple.denominator != 1:
@@ -148,37 +158,41 @@ class DotProof(Proof):
         values = np.abs(self.lanes.products.values)
         return int(Fraction(float(values[np.isfinite(values)].max())) / Fraction(2) ** lsb_exponent)
 
-    def choices(self, solver: Solver, known: dict[int, "Term"], outputs: Sequence[int]) -> list[Choice]:
+    # -- what the solver shows
+
+    def choices(self, solver: Solver, known: dict[int, Bool], outputs: Sequence[int]) -> list[Choice]:
         """Symbolic classes of all lanes; their nets are added to ``known``."""
         choices = []
         for lane, nets in enumerate(self.lanes.frontier(outputs, known)):
-            classes = self._merged(lane, tuple(nets))
-            size = len(classes).bit_length()
-            number = solver.variable(f"class_{lane}", size)
-            chosen = [solver.equal(number, solver.word(place, size)) for place in range(len(classes))]
-            choice = Choice(solver, number, chosen, classes)
-            for place, net in enumerate(nets):
-                known[net] = choice.any(_bit(place))
-            choices.append(choice)
+            choices.append(Choice.of(solver, f"class_{lane}", self._merged(lane, tuple(nets))))
+            known |= choices[-1].known(nets)
         return choices
 
     def _merged(self, lane: int, nets: tuple[int, ...]) -> list[LaneClass]:
         """Classes of a lane in which all finite products but zero are alike except for their sign."""
-        if (lane, nets) in self._known_classes:
-            return self._known_classes[lane, nets]
-        merged: dict[object, LaneClass] = {}
-        for member in self.lanes.classes(lane, nets, {}):
-            kind = "number" if np.isfinite(member.product) and member.product else repr(member.product)
-            merged.setdefault((kind, member.negative, member.undefined, member.bits), member)
-        self._known_classes[lane, nets] = list(merged.values())
+        if (lane, nets) not in self._known_classes:
+            merged: dict[object, LaneClass] = {}
+            for member in self.lanes.classes(lane, nets, {}):
+                kind = "number" if member.is_finite and member.product else repr(member.product)
+                merged.setdefault((kind, member.negative, member.undefined, member.bits), member)
+            self._known_classes[lane, nets] = list(merged.values())
         return self._known_classes[lane, nets]
 
+    @staticmethod
+    def searched(
+        choices: Sequence[Choice], conditions: Sequence[Bool], claim: Bool, words: Mapping[str, Bits]
+    ) -> tuple[Pins, list[LaneClass]] | None:
+        """Words that contradict a claim under some conditions, and the classes of all lanes."""
+        solver = choices[0].solver
+        numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(choices)}
+        allowed = solver.all([*(solver.any(choice.chosen) for choice in choices), *conditions])
+        values = solver.search(allowed.implies(claim), {**words, **numbers})
+        if values is None:
+            return None
+        return values, [choice.classes[values[f"class_{lane}"]] for lane, choice in enumerate(choices)]
 
-def _bit(place: int) -> Callable[[LaneClass], bool]:
-    return lambda member: member.bits[place]
 
-
-class ExactDotProof(DotProof):
+class ExactDotProof(SumProof):
     """A dot product into ``exact``: integer addition, and the rules of the sticky flags."""
 
     method = (
@@ -186,29 +200,25 @@ class ExactDotProof(DotProof):
         "and the solver (bitwuzla) shows the flags for all states"
     )
     quick = True
-    parts = 1
 
-    def cases(self, _part: int) -> int:
-        """All of them."""
-        return 1 << sum(self.inputs.values())
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """A single one: adders and lanes show the sum, the solver shows the flags."""
+        return [Claim("sum and flags", 1 << sum(self.inputs.values()), lambda: self._flags(self._check_sum()))]
 
     @cached_property
     def unit(self) -> ExactAccumulator:
-        """The accumulator."""
         unit = self.design.exact
         assert unit is not None
         return unit
-
-    def prove(self, _part: int) -> dict[str, int] | None:
-        """The sum, then the flags."""
-        return self._flags(self._check_sum())
 
     def _check_sum(self) -> Sequence[int]:
         """The bits of the sum: those of the value and, with overflow, those in front that a named word has.
 
         Overflow is a property of the sum: the value alone would make it false for a module without the other bits.
         """
-        width, low = self.unit.value_width, tuple(self.outputs_of("acc_out")[: self.unit.value_width])
+        width = self.unit.value_width
+        low = self.netlist.output_nets["acc_out"][:width]
         self._check_word(low)
         if len(self.outputs) == 1:
             return low
@@ -222,50 +232,46 @@ class ExactDotProof(DotProof):
         raise NotShownError("no net has all bits of the sum, which decide whether it overflows")
 
     def _check_word(self, total: Sequence[int]) -> None:
-        unit, lanes, width = self.unit, self.lanes.count, self.unit.value_width
+        unit, width = self.unit, self.unit.value_width
         form = linear_form(self.netlist, total)
-        *parts, others = self.split(form)
+        *parts, others = self.lanes.split(form.terms)
         value = {net: 1 << place for place, net in enumerate(self.acc_nets[:width])}
         value[self.acc_nets[width - 1]] = -(1 << width - 1) % form.modulus
         if others != value:
             raise NotShownError("the value is not a sum of acc_in and of words that belong to one lane each")
         self.check_lanes(form, parts, unit.lsb_exponent)
-        if len(total) > width and (1 << width - 1) + lanes * self.largest(unit.lsb_exponent) > form.modulus // 2:
+        if len(total) > width and self.largest_sum > form.modulus // 2:
             raise NotShownError("the sum is too short for the largest one")
 
-    @staticmethod
-    def specials(solver: Solver, choices: Sequence[Choice], before: Sequence["Term"]) -> tuple[list["Term"], "Term"]:
-        """The sticky bits after a sum, of both infinities and NaN; and whether it is invalid."""
+    @property
+    def largest_sum(self) -> int:
+        """The largest magnitude of a sum, in its last bits."""
+        return (1 << self.unit.value_width - 1) + self.lanes.count * self.largest(self.unit.lsb_exponent)
 
-        def sticky(bit: "Term", which: Callable[[LaneClass], bool]) -> "Term":
-            return solver.either([bit, *(choice.any(which) for choice in choices)])
-
-        pos = sticky(before[0], lambda member: member.product == np.inf)
-        neg = sticky(before[1], lambda member: member.product == -np.inf)
-        known_nan = sticky(before[2], lambda member: bool(np.isnan(member.product)))
-        both = solver.all([pos, neg])
-        undefined = [choice.any(lambda member: member.undefined) for choice in choices]
-        invalid = solver.either([*undefined, solver.all([both, solver.negate(known_nan)])])
-        return [pos, neg, solver.either([known_nan, both])], invalid
-
-    def _flags(self, total: Sequence[int]) -> dict[str, int] | None:
-        solver, unit, width = Solver(), self.unit, len(self.acc_nets)
-        acc, number = solver.variable("acc_in", width), solver.variable("total", len(total))
-        known = dict(zip(self.acc_nets, solver.bits(acc, width), strict=True))
-        known |= dict(zip(total, solver.bits(number, len(total)), strict=True))
-        choices = self.choices(solver, known, self.netlist.driven)
-        out = solver.outputs(self.netlist, known)
-
-        expected, invalid = self.specials(solver, choices, solver.bits(acc, width)[unit.value_width :])
-        first = solver.bits(number, len(total))[unit.value_width - 1 :]
-        same = solver.either([solver.all(first), solver.all([solver.negate(bit) for bit in first])])
-        expected += self.expected_flags([solver.false, solver.false, solver.negate(same), invalid])
-        bits = solver.bits(out, sum(self.netlist.outputs.values()))[unit.value_width :]
-        claim = solver.all([solver.equal(*pair) for pair in zip(bits, expected, strict=True)])
-        allowed = solver.all([solver.either(list(choice.chosen)) for choice in choices])
-        numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(choices)}
-        found = solver.search(solver.term("IMPLIES", allowed, claim), {"acc_in": acc, **numbers})
+    def _flags(self, total: Sequence[int]) -> Pins | None:
+        solver, width = Solver(), self.unit.value_width
+        acc, number = solver.variable("acc_in", len(self.acc_nets)), solver.variable("total", len(total))
+        known, signs = dict(zip(total, number, strict=True)), number[width - 1 :]
+        overflow = ~(solver.all(signs) | (signs == 0))
+        found = self.wrong_flags(solver, acc, acc[width:], known, overflow)
         if found is None:
             return None
-        chosen = {lane: choice.classes[found[f"class_{lane}"]].pins for lane, choice in enumerate(choices)}
-        return self.confirmed(self.lanes.pins(chosen, {"acc_in": found["acc_in"]}), "the flags")
+        return self.confirmed(self.lanes.pins_of(found[1], {"acc_in": found[0]["acc_in"]}), "the flags")
+
+    def wrong_flags(
+        self,
+        solver: Solver,
+        acc: Bits,
+        sticky: Iterable[Bool],
+        known: dict[int, Bool],
+        overflow: Bool,
+        conditions: Sequence[Bool] = (),
+        adds: bool = True,
+    ) -> tuple[Pins, list[LaneClass]] | None:
+        """An accumulator and classes after which sticky bits or flags are wrong, given those before, and overflow."""
+        known = {**self.bound("acc_in", acc), **known}
+        choices = self.choices(solver, known, self.netlist.driven)
+        out = solver.nets(self.netlist, known, self.netlist.driven)[self.unit.value_width :]
+        expected, invalid = specials_after(solver, choices if adds else [], sticky)
+        expected += self.expected_flags([solver.false, solver.false, overflow, invalid])
+        return self.searched(choices, conditions, solver.same(out, expected), {"acc_in": acc})

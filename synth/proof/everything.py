@@ -4,7 +4,8 @@ These are decoders, encoders, quantizers of one lane, readouts and MACs of all f
 several lanes of some.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -41,34 +42,34 @@ CONVERTED = ("hif8", "ocp_e4m3", "e8m0", "Binary8p3se", "gc_1_0_7_b0")
 _NEW = (
     Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE, Rounding.TO_ODD, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C,
 )  # fmt: skip
-_NARROW = ("binary16", "bfloat16", "dlfloat16")
-_PIPELINED = ("decoder", "encoder", "mac")
+_NARROW = ["binary16", "bfloat16", "dlfloat16"]
+_WIDE = [*_NARROW, "binary32"]
+
+
+def each(kind: str, formats: Iterable[str | tuple[str, str]], **choices: Any) -> Iterator[Design]:
+    """Blocks of a kind: each format, or pair of formats, with each combination of options; a list has choices."""
+    lists = [value if isinstance(value, list) else [value] for value in choices.values()]
+    for name, values in product(formats, product(*lists)):
+        yield build(kind, *([name] if isinstance(name, str) else name), **dict(zip(choices, values, strict=True)))
 
 
 def designs() -> list[Design]:
     """All modules, the quick ones of each format first."""
-    blocks = [name for name in golden.names() if name not in golden.WIDE]
+    blocks, accumulators = [name for name in golden.names() if name not in golden.WIDE], [*golden.ACCUMULATORS]
+    signed = [name for name in blocks if golden.get(name).signed]
     return [
-        *(build("decoder", name, target=target) for name, target in product((*blocks, *UNITS), TARGETS)),
+        *each("decoder", (*blocks, *UNITS), target=[*TARGETS]),
         *_encoders(blocks),
-        *(
-            build("quantizer", name, source="bfloat16", lanes=1, policy=policy)
-            for name, policy in product(blocks, POLICIES)
-            if golden.get(name).signed
-        ),
+        *each("quantizer", signed, source="bfloat16", lanes=1, policy=[*POLICIES]),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
-        *(build("mac", name, accumulator=accumulator) for name, accumulator in product(blocks, golden.ACCUMULATORS)),
-        *(build("mac", *pair, accumulator=accumulator) for pair, accumulator in product(MIXED, golden.ACCUMULATORS)),
-        *(build("mac", name, accumulator=word) for name, word in product(UNITS, ("binary16", "dlfloat16", "exact"))),
+        *each("mac", (*blocks, *MIXED), accumulator=accumulators),
+        *each("mac", UNITS, accumulator=["binary16", "dlfloat16", "exact"]),
         *_fast(blocks),
         *_flags(blocks),
-        *(build("mac", name, accumulator=word, scale_bits=2) for name, word in product(SOME, _NARROW)),
-        *(build("mac", name, accumulator="exact", terms=16, scale_bits=2) for name in ("e5m2_nosub", "ocp_e4m3")),
-        *(
-            build("mac", name, accumulator=word, zero="positive")
-            for name, word in product(("Binary8p3se", "Binary8p4se"), ("binary16", "bfloat16"))
-        ),
-        *(build(kind, name, stages=ranks) for name, ranks, kind in product(SOME, (1, 3), _PIPELINED)),
+        *each("mac", SOME, accumulator=_NARROW, scale_bits=2),
+        *each("mac", ("e5m2_nosub", "ocp_e4m3"), accumulator="exact", terms=16, scale_bits=2),
+        *each("mac", ("Binary8p3se", "Binary8p4se"), accumulator=["binary16", "bfloat16"], zero="positive"),
+        *(build(kind, name, stages=n) for name in SOME for n in (1, 3) for kind in ("decoder", "encoder", "mac")),
         *(build("readout", name, target=name, rounding="stochastic") for name in SOME),
         *_sums(),
     ]
@@ -86,62 +87,52 @@ def projections() -> Iterator[tuple[str, str, Rounding, Overflow]]:
 def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     """All choices of each format; of the roundings and overflows of IEEE P3109 in full only for some formats."""
     chosen: dict[str, Design] = {}
+
+    def add(name: str, source: str, *choices: Iterable[Any]) -> None:
+        for rounding, overflow, to_zero in product(*choices):
+            try:
+                options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": to_zero}
+                design = build("encoder", name, source=source, **options)
+            except Refusal:  # this source or overflow rule does not have the rounding
+                assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
+            else:
+                chosen.setdefault(design.name, design)
+
     for name, source in product(blocks, golden.WIDE):
         fmt = golden.get(name)
         overflows = [overflow for overflow in fmt.overflows if overflow is not Overflow.PROPAGATE]
-        nan_to_zero = (False, True) if fmt.has_zero else (False,)
-        _add(chosen, name, source, [r for r in fmt.roundings if r not in _NEW], overflows, nan_to_zero)
+        add(name, source, [r for r in fmt.roundings if r not in _NEW], overflows, (False, True)[: 1 + fmt.has_zero])
         if source == "bfloat16":
-            _add(chosen, name, source, _NEW, overflows[:1])
+            add(name, source, _NEW, overflows[:1], [False])
     for name, source, rounding, overflow in projections():
-        _add(chosen, name, source, [rounding], [overflow])
+        add(name, source, [rounding], [overflow], [False])
     for name, source in product(CONVERTED, repeat=2):
-        _add(chosen, name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows)
+        add(name, source, [Rounding.TIES_TO_EVEN, Rounding.TO_ODD], golden.get(name).overflows, [False])
     yield from chosen.values()
     for source in ("binary16", "bfloat16"):
         yield build("encoder", "hif8", source=source, rounding=Rounding.HYBRID, rounding_pin=True)
 
 
-def _add(
-    chosen: dict[str, Design],
-    name: str,
-    source: str,
-    roundings: Iterable[Rounding],
-    overflows: Iterable[Overflow],
-    nan_to_zero: Iterable[bool] = (False,),
-) -> None:
-    for rounding, overflow, to_zero in product(roundings, overflows, nan_to_zero):
-        options: dict[str, Any] = {"rounding": rounding, "overflow": overflow, "nan_to_zero": to_zero}
-        try:
-            design = build("encoder", name, source=source, **options)
-        except Refusal:  # this source or overflow rule does not have the rounding
-            assert rounding in (Rounding.HYBRID, Rounding.MPTORCH)
-        else:
-            chosen.setdefault(design.name, design)
-
-
 def _sums() -> Iterator[Design]:
     """Dot products and processing elements."""
-    for name, lanes in product((*SOME, "e2m1"), (2, 8, 32)):
-        yield build("dot", name, accumulator="exact", lanes=lanes)
-    for name, accumulator in product((*SOME, "e2m1"), ("binary32", "binary16", "bfloat16")):
-        yield build("dot", name, accumulator=accumulator, lanes=4)
-    for name, accumulator, lanes in product((*SOME, "e2m1"), ("aligned6", "aligned13", "aligned25"), (1, 2, 8, 32)):
-        yield build("dot", name, accumulator=accumulator, lanes=lanes)
+    small: dict[str, Any] = {"accumulator": "exact", "lanes": 4}
+    yield from each("dot", (*SOME, "e2m1"), accumulator="exact", lanes=[2, 8, 32])
+    yield from each("dot", (*SOME, "e2m1"), accumulator=["binary32", "binary16", "bfloat16"], lanes=4)
+    yield from each("dot", (*SOME, "e2m1"), accumulator=["aligned6", "aligned13", "aligned25"], lanes=[1, 2, 8, 32])
     for name in SOME:
         yield build("mac", name, accumulator="aligned13")
         yield build("dot", name, accumulator="aligned40", lanes=4, fabric="fpga", zero="positive")
         yield build("pe", name, accumulator="aligned13", lanes=8, stages=3)
-        yield build("dot", name, accumulator="exact", lanes=4, flags=True)
+        yield build("dot", name, **small, flags=True)
         yield build("dot", name, accumulator="binary32", lanes=2, flags=True)
-        yield build("pe", name, accumulator="exact", lanes=4, stages=3)
+        yield build("pe", name, **small, stages=3)
         yield build("pe", name, accumulator="exact")
-        yield build("pe", name, accumulator="exact", lanes=4, carry_save=True)
-        yield build("pe", name, accumulator="exact", lanes=4, carry_save=True, stages=2, interleave=2, flags=True)
+        yield build("pe", name, **small, carry_save=True)
+        yield build("pe", name, **small, carry_save=True, stages=2, interleave=2, flags=True)
         yield build("pe", name, accumulator="binary16")
     yield build("dot", "ocp_e4m3", accumulator="exact", lanes=3, scale_bits=2)
-    yield build("dot", "ocp_e4m3+ocp_e5m2", accumulator="exact", lanes=4)
-    yield build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, stages=2)
+    yield build("dot", UNITS[0], **small)
+    yield build("dot", *MIXED[0], accumulator="binary32", lanes=2, stages=2)
     yield build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2)
     yield build("dot", "Binary8p4se", accumulator="binary16", lanes=2, zero="positive", flags=True)
     for accumulator, lanes in (("binary32", 8), ("exact", 8), ("binary16", 2)):
@@ -154,14 +145,11 @@ def _sums() -> Iterator[Design]:
         ("Binary8p4se", "Binary8p1uf", 4),
         ("ocp_e4m3", "ue5m3", 8),
     ):
-        yield build("dot", name, accumulator="binary32", lanes=lanes, block_scale=scale)
-        if scale == "e8m0":
-            yield build("dot", name, accumulator="aligned25", lanes=lanes, block_scale=scale)
-    for name, accumulator in product(SOME, ("binary16", "bfloat16", "dlfloat16", "binary32", "aligned13")):
-        yield build("dot", name, accumulator=accumulator, lanes=2, scale_bits=3, flags=True)
-    for name, accumulator in product((*SOME, "e2m1"), ("aligned6", "aligned13", "aligned40")):
-        yield build("dot", name, accumulator=accumulator, lanes=2, flags=True)
-    yield build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, block_scale="e8m0", flags=True)
+        accumulators = ["binary32", *(["aligned25"] if scale == "e8m0" else [])]
+        yield from each("dot", [name], accumulator=accumulators, lanes=lanes, block_scale=scale)
+    yield from each("dot", SOME, accumulator=[*_WIDE, "aligned13"], lanes=2, scale_bits=3, flags=True)
+    yield from each("dot", (*SOME, "e2m1"), accumulator=["aligned6", "aligned13", "aligned40"], lanes=2, flags=True)
+    yield build("dot", *MIXED[0], accumulator="binary32", lanes=2, block_scale="e8m0", flags=True)
     yield build("dot", "ocp_e4m3", accumulator="aligned25", lanes=4, block_scale="e8m0", flags=True)
     yield build("pe", "e2m1", accumulator="binary32", lanes=8, block_scale="ue4m3", stages=3, interleave=2, flags=True)
     yield build("pe", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0", stages=3)
@@ -169,55 +157,45 @@ def _sums() -> Iterator[Design]:
     yield build("pe", "hif8", accumulator="binary32", lanes=2, stages=2, interleave=2, flags=True)
 
 
-def _fast(blocks: Iterable[str]) -> Iterator[Design]:
+def _fast(blocks: Sequence[str]) -> Iterator[Design]:
     """Modules that are built for speed: MACs, encoders, readouts and sums of several lanes."""
-    for name, accumulator in product(blocks, (*_NARROW, "binary32")):
-        yield build("mac", name, accumulator=accumulator, optimize=SPEED)
-    for pair in MIXED:
-        yield build("mac", *pair, accumulator="binary16", optimize=SPEED)
-    for name in UNITS:
-        yield build("mac", name, accumulator="bfloat16", optimize=SPEED)
-    for name, accumulator in product(("ocp_e5m2", "gc_1_0_7_b0"), _NARROW):
-        yield build("mac", name, accumulator=accumulator, flags=True, optimize=SPEED)
-    yield build("mac", "hif8", accumulator="binary16", scale_bits=2, optimize=SPEED)
-    yield build("mac", "Binary8p4se", accumulator="binary16", zero="positive", optimize=SPEED)
-    yield build("mac", "ocp_e4m3", stages=3, optimize=SPEED)
-    for options in ({"flags": True}, {"scale_bits": 2}):
-        yield build("mac", "hif8", accumulator="binary32", optimize=SPEED, **options)
-    for name, source in product(blocks, ("binary32", "binary16", "bfloat16")):
-        if golden.get(name).signed and golden.get(name).has_zero:
-            for rounding in ROUNDINGS:
-                yield build("encoder", name, source=source, rounding=rounding, optimize=SPEED)
-    for name, overflow in product(SOME, Overflow):
-        if overflow in golden.get(name).overflows:
-            yield build("encoder", name, overflow=overflow, nan_to_zero=True, optimize=SPEED)
+    fast = partial(each, optimize=SPEED)
+    yield from fast("mac", blocks, accumulator=_WIDE)
+    yield from fast("mac", MIXED, accumulator="binary16")
+    yield from fast("mac", UNITS, accumulator="bfloat16")
+    yield from fast("mac", ("ocp_e5m2", "gc_1_0_7_b0"), accumulator=_NARROW, flags=True)
+    yield from fast("mac", ["hif8"], accumulator="binary16", scale_bits=2)
+    yield from fast("mac", ["Binary8p4se"], accumulator="binary16", zero="positive")
+    yield from fast("mac", ["ocp_e4m3"], stages=3)
+    yield from fast("mac", ["hif8"], accumulator="binary32", flags=True)
+    yield from fast("mac", ["hif8"], accumulator="binary32", scale_bits=2)
+    signed = [name for name in blocks if golden.get(name).signed and golden.get(name).has_zero]
+    yield from fast("encoder", signed, source=["binary32", "binary16", "bfloat16"], rounding=[*ROUNDINGS])
+    for name in SOME:
+        overflows = [overflow for overflow in Overflow if overflow in golden.get(name).overflows]
+        yield from fast("encoder", [name], overflow=overflows, nan_to_zero=True)
     for name in blocks:
         if name != "e8m0":  # its sums are too long to be built for speed, its readout takes minutes
-            yield build("readout", name, optimize=SPEED)
-            yield build("dot", name, accumulator="binary16", lanes=4, optimize=SPEED)
-    for name in (*SOME, "e2m1", "binary8p3", "gc_1_0_7_b0", "ibm_1_4_3"):
-        yield build("dot", name, accumulator="binary32", lanes=4, optimize=SPEED)
+            yield from fast("readout", [name])
+            yield from fast("dot", [name], accumulator="binary16", lanes=4)
+    formats = (*SOME, "e2m1", "binary8p3", "gc_1_0_7_b0", "ibm_1_4_3")
+    yield from fast("dot", formats, accumulator="binary32", lanes=4)
     for name in SOME:
-        for accumulator in _NARROW:
-            yield build("readout", name, target=accumulator, optimize=SPEED)
-        for accumulator in ("bfloat16", "dlfloat16"):
-            yield build("dot", name, accumulator=accumulator, lanes=2, optimize=SPEED, flags=True)
+        yield from fast("readout", [name], target=_NARROW)
+        yield from fast("dot", [name], accumulator=["bfloat16", "dlfloat16"], lanes=2, flags=True)
     for name in ("hif8", "ocp_e4m3"):
-        yield build("pe", name, accumulator="binary32", lanes=8, stages=3, optimize=SPEED)
-        yield build("pe", name, accumulator="binary16", optimize=SPEED)
-        yield build("readout", name, zero="positive", optimize=SPEED)
-    for scale in ("e8m0", "ue4m3"):
-        yield build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale=scale, optimize=SPEED)
-    yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=8, block_scale="e8m0", optimize=SPEED)
-    yield build("dot", "ocp_e4m3", accumulator="binary32", lanes=32, optimize=SPEED)
-    yield build("dot", "hif8", accumulator="binary16", lanes=2, scale_bits=3, flags=True, optimize=SPEED)
+        yield from fast("pe", [name], accumulator="binary32", lanes=8, stages=3)
+        yield from fast("pe", [name], accumulator="binary16")
+        yield from fast("readout", [name], zero="positive")
+    yield from fast("dot", ["e2m1"], accumulator="binary32", lanes=16, block_scale=["e8m0", "ue4m3"])
+    yield from fast("dot", ["ocp_e4m3"], accumulator="binary32", lanes=8, block_scale="e8m0")
+    yield from fast("dot", ["ocp_e4m3"], accumulator="binary32", lanes=32)
+    yield from fast("dot", ["hif8"], accumulator="binary16", lanes=2, scale_bits=3, flags=True)
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:
     for name in blocks:
-        for overflow in golden.get(name).overflows:
-            yield build("encoder", name, overflow=overflow, flags=True)
-        for accumulator in golden.ACCUMULATORS:
-            if accumulator != "binary32" or name in SOME:
-                yield build("mac", name, accumulator=accumulator, flags=True)
+        yield from each("encoder", [name], overflow=[*golden.get(name).overflows], flags=True)
+        accumulators = [word for word in golden.ACCUMULATORS if word != "binary32" or name in SOME]
+        yield from each("mac", [name], accumulator=accumulators, flags=True)
     yield build("encoder", "hif8", rounding=Rounding.HYBRID, flags=True)

@@ -8,7 +8,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from golden.refusal import BadValue
 from hwgen.tools.files import write_files, write_whole
@@ -30,54 +30,25 @@ MOST_INPUTS, MOST_SECONDS = 1 << 4096, 1e9
 
 @dataclass
 class Evidence:
-    """The record of one module.
-
-    Attributes
-    ----------
-    module : str
-    command : str
-        The command that repeats the check.
-    source : str
-        Origin of the Verilog: :data:`EMITTED` if :attr:`is_emitted`, or the name of the file that was checked.
-    libraries : list of str
-        Cell libraries that the module was mapped to; empty for simple gates.
-    kind : str
-        :data:`SWEPT` or :data:`PROVED`; empty if no method covers all inputs.
-    method : str
-        The method that covers all inputs, or why there is none: a sentence.
-    inputs : int
-        Number of all inputs.
-    cases : int
-        Number of inputs that were checked: all of them if the verdict is ``equal``.
-    verdict : str
-        One of :data:`EQUAL`, :data:`DIFFERENT`, :data:`INCOMPLETE`, :data:`UNPROVED`.
-    seconds : float
-        Wall-clock time of all runs together.
-    counterexamples : list of dict
-        ``inputs``, ``got``, ``golden``: port values in hexadecimal digits; ``sentence``: fields and exact values.
-    hashes, tools : dict of str to str
-    done : list of int
-        Finished parts of an incomplete check.
-    place : str
-        For a user's file, eight digits of a hash of its path and its block, so that each pair has its own record;
-        empty for a module that ``hwgen generate`` writes.
-    """
+    """The record of one module."""
 
     module: str
-    command: str
-    source: str
-    libraries: list[str]
-    kind: str
-    method: str
-    inputs: int
+    command: str  # repeats the check
+    source: str  # :data:`EMITTED` if :attr:`is_emitted`, or the name of the file that was checked
+    libraries: list[str]  # cell libraries that the module was mapped to; empty for simple gates
+    kind: str  # :data:`SWEPT` or :data:`PROVED`; empty if no method covers all inputs
+    method: str  # which covers all inputs, or why there is none: a sentence
+    inputs: int  # number of all inputs
     hashes: Mapping[str, str]
     tools: Mapping[str, str]
-    cases: int = 0
+    cases: int = 0  # number of inputs that were checked: all of them if the verdict is ``equal``
     verdict: str = INCOMPLETE
-    seconds: float = 0.0
+    seconds: float = 0.0  # wall-clock time of all runs together
     counterexamples: list[dict[str, Any]] = field(default_factory=list)
-    done: list[int] = field(default_factory=list)
+    """``inputs``, ``got``, ``golden``: port values in hexadecimal digits; ``sentence``: fields and exact values."""
+    done: list[int] = field(default_factory=list)  # finished parts of an incomplete check
     place: str = ""
+    """Eight digits of a hash of the path of a user's file and its block; each pair has its own record."""
 
     @property
     def is_emitted(self) -> bool:
@@ -114,16 +85,13 @@ class Evidence:
 
 
 class VerdictRow(NamedTuple):
-    """A line of ``docs/proofs.csv``: a module, 12 digits of the SHA-256 of its Verilog, and what its verdict rests on.
-
-    The basis is the method with the program and the tools: where these are the same, so is the Verilog.
-    """
+    """A line of ``docs/proofs.csv``."""
 
     module: str
-    verilog: str
+    verilog: str  # 12 digits of its SHA-256
     inputs: str
     verdict: str
-    basis: str
+    basis: str  # the method with the program and the tools: where these are the same, so is the Verilog
 
 
 _HEAD = (
@@ -132,13 +100,7 @@ _HEAD = (
 
 
 def read_verdicts(file: Path) -> dict[str, VerdictRow]:
-    """The rows of a file that :func:`write_verdicts` wrote, by module; none if it is missing.
-
-    Raises
-    ------
-    BadValue
-        If it is another file.
-    """
+    """The rows of a file of :func:`write_verdicts` by module; none if it is missing, BadValue if it is another one."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
         numbered = [line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# ")]
@@ -178,7 +140,6 @@ class EvidenceStore:
             raise BadValue("folder", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from None
 
     def path(self, name: str) -> Path:
-        """Path of the file of a record."""
         return self.folder / f"{name}.json"
 
     def load(self, name: str) -> Evidence | None:
@@ -188,12 +149,12 @@ class EvidenceStore:
             json.dumps(record, ensure_ascii=False).encode()  # refuses halves of surrogate pairs
         except (OSError, ValueError, RecursionError):
             return None
-        names = {item.name for item in fields(Evidence)}
-        needed = {item.name for item in fields(Evidence) if item.default is MISSING and item.default_factory is MISSING}
-        if not isinstance(record, dict) or not needed <= record.keys() <= names:
+        needed = {item.name for item in fields(Evidence) if item.default is item.default_factory is MISSING}
+        if not isinstance(record, dict) or not needed <= record.keys() <= _KINDS.keys():
             return None
         evidence = Evidence(**record)
-        return evidence if _is_sound(evidence) and evidence.name == name else None
+        has_kinds = all(_conforms(getattr(evidence, key), kind) for key, kind in _KINDS.items())
+        return evidence if has_kinds and _is_sound(evidence) and evidence.name == name else None
 
     def save(self, evidence: Evidence) -> None:
         """Write a record, completely or not at all."""
@@ -209,35 +170,36 @@ def power(count: int) -> str:
     return f"2^{count.bit_length() - 1}" if count & (count - 1) == 0 and count > 4096 else f"{count:,}"
 
 
+_KINDS = get_type_hints(Evidence)
+
+
+def _conforms(value: object, kind: Any) -> bool:
+    """Whether a value from JSON is of the kind that an annotation says; numbers must not be negative."""
+    origin, (*_, inner) = get_origin(kind), get_args(kind) or (Any,)
+    if origin is list:
+        return type(value) is list and all(_conforms(item, inner) for item in value)
+    if origin in (dict, Mapping):
+        return type(value) is dict and all(_conforms(item, inner) for item in value.values())
+    if kind in (int, float):
+        return type(value) in (int, kind) and value >= 0  # type: ignore[operator]
+    return kind is Any or type(value) is kind
+
+
 def _is_sound(record: Evidence) -> bool:
-    """Whether the fields of a record from a file have the right types and do not contradict each other."""
-    kinds = {
-        str: ("module", "command", "source", "kind", "method", "verdict", "place"),
-        int: ("cases", "inputs"),
-        dict: ("hashes", "tools"),
-        list: ("libraries", "done", "counterexamples"),
-    }
-    if any(type(getattr(record, name)) is not kind for kind, names in kinds.items() for name in names):
-        return False
-    if not all(type(part) is int and part >= 0 for part in record.done) or len(set(record.done)) < len(record.done):
-        return False
-    if type(record.seconds) not in (int, float) or not 0 <= record.seconds < MOST_SECONDS:
-        return False
-    texts: list[Any] = [*record.hashes.values(), *record.tools.values(), *record.libraries]
-    texts += [case.get("sentence") if isinstance(case, dict) else None for case in record.counterexamples]
-    if not all(isinstance(text, str) for text in texts) or "verilog" not in record.hashes:
-        return False
-    if record.libraries and "libraries" not in record.hashes:
-        return False
-    if not record.module or (record.source != EMITTED and not record.place):
-        return False
-    if not 0 <= record.cases <= record.inputs or not 0 < record.inputs <= MOST_INPUTS:
-        return False
-    if bool(record.counterexamples) != (record.verdict == DIFFERENT):
-        return False
-    if record.verdict != EQUAL:
-        return record.verdict in (DIFFERENT, INCOMPLETE, UNPROVED)
-    return record.cases == record.inputs and record.kind in (SWEPT, PROVED)
+    """Whether the fields of a record from a file do not contradict each other."""
+    return (
+        len(set(record.done)) == len(record.done)
+        and all(type(case.get("sentence")) is str for case in record.counterexamples)
+        and {"verilog", *(["libraries"] if record.libraries else [])} <= record.hashes.keys()
+        and bool(record.module)
+        and (record.source == EMITTED or bool(record.place))
+        and record.cases <= record.inputs
+        and 0 < record.inputs <= MOST_INPUTS
+        and record.seconds < MOST_SECONDS
+        and record.verdict in (EQUAL, DIFFERENT, INCOMPLETE, UNPROVED)
+        and bool(record.counterexamples) == (record.verdict == DIFFERENT)
+        and (record.verdict != EQUAL or (record.cases == record.inputs and record.kind in (SWEPT, PROVED)))
+    )
 
 
 @cache

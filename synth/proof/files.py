@@ -1,19 +1,36 @@
 """Modules of users' files: what synthesis and simulators read differently is refused before anything is proved.
 
-The modules that ``hwgen generate`` writes have nothing of it, which linters check; so their verdicts do not depend on
-this file.
+What Yosys parses is judged: the text behind its preprocessor, and its syntax tree before any simplification. Modules
+that ``hwgen generate`` writes have nothing of it, which linters check; so their verdicts do not depend on this file.
 """
 
 import json
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from hwgen.blocks.pe import Pe
 from hwgen.tools import yosys
-from synth.proof.constructs import refuse_misread
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import functions, library_files, sv_option
 from synth.proof.verify import Subject
+
+_MACROS = (
+    r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
+    r"|COCOTB_\w+"
+)
+"""Macros that synthesis or a simulator defines by itself."""
+
+_FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
+_WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
+_ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
+_ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
+_ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
+_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", "PARAMETER", "LOCALPARAM", "GENVAR")
+_SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
+_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
+_NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\w+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 
 _PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
 
@@ -30,20 +47,230 @@ write_json early.json
 """
 
 
+@dataclass(eq=False)
+class _Node:
+    """A node of the syntax tree; ``rest`` has the properties that follow its name."""
+
+    kind: str
+    line: int
+    name: str
+    rest: str
+    children: list["_Node"] = field(default_factory=list)
+
+    def all(self, *kinds: str, but: "_Node | None" = None) -> Iterator["_Node"]:
+        """This node and those below it, of some kinds or all, without those of one below."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            waiting += [child for child in reversed(node.children) if child is not but]
+            if not kinds or node.kind in kinds:
+                yield node
+
+    def names(self, *kinds: str) -> set[str]:
+        return {node.name for node in self.all(*kinds)}
+
+    def targets(self) -> list["_Node"]:
+        """The variables that an assignment writes, or a loop counts."""
+        if self.kind == "IDENTIFIER":
+            return [self]
+        parts = self.children if self.kind == "CONCAT" else self.children[:1]
+        return [target for part in parts for target in part.targets()]
+
+    def counters(self) -> set[str]:
+        """The variables that loops count, and nothing else writes."""
+        loops = list(self.all("FOR", "GENFOR"))
+        heads = {id(step) for loop in loops for step in (loop.children[0], loop.children[2])}
+        written = {node.name for step in self.all(*_ASSIGN) if id(step) not in heads for node in step.targets()}
+        return {node.name for loop in loops for node in loop.targets()} - written
+
+    def written(self, *kinds: str) -> dict[str, int]:
+        """Lines of the variables that are written here, but not declared here."""
+        inner = self.names("WIRE") | self.counters()
+        nodes = [target for node in self.all(*kinds) for target in node.targets()]
+        return {node.name: node.line for node in nodes if node.name not in inner}
+
+    def read(self, inner: Collection[str] | None = None) -> dict[str, int]:
+        """The same for variables that are read."""
+        targets = {id(node) for assign in self.all(*_ASSIGN) for node in assign.targets()}
+        inner = self.names("WIRE") | self.counters() if inner is None else inner
+        nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
+        return {node.name: node.line for node in nodes if node.name not in inner}
+
+    def read_early(self, variables: Collection[str], done: set[str]) -> Iterator["_Node"]:
+        """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``."""
+        if self.kind == "IDENTIFIER" and self.name in variables and self.name not in done:
+            yield self
+        targets = self.targets() if self.kind == "ASSIGN_EQ" else []
+        branches = []
+        for child in [*self.children[1:], *targets] if targets else self.children:
+            branch = set(done) if self.kind in ("CASE", "FOR", "WHILE", "REPEAT") else done
+            for below in child.children if child in targets else [child]:
+                yield from below.read_early(variables, branch)
+            branches += [branch] if child.kind.startswith("COND") else []
+        done |= {target.name for target in targets if not target.children}
+        if any(child.kind.startswith("COND") and child.children[0].kind == "DEFAULT" for child in self.children):
+            done |= set.intersection(*branches)
+
+
+def refuse_misread(text: str, log: str, top: str, cells: Collection[str]) -> None:
+    """Refuse a user's file, given Yosys's log of ``read_verilog -ppdump -dump_ast1``; ``cells`` are names of cells.
+
+    The NetlistError has the line in the file.
+    """
+    for line, problem in _problems(text, log, rf"\{top}", cells):
+        raise NetlistError(f"{top} must not {problem} (line {line}): simulators and synthesis read that differently")
+
+
+def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
+    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS})\b", _COMMENT.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[3]}"
+    for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
+        yield _line(text, match), f"use {match[2]}"
+    code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
+    code = _COMMENT.sub(_blank, code.partition("\n")[2])
+    modules = {node.name: node for node in _forest(trees)}
+    names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
+    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
+        is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1")
+        is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
+        if not is_usual and (is_label or match[1] not in names):
+            yield _line(code, match), "delay a signal, except by q <= #1 d"
+    for match in re.finditer(r"\balways\b(?!\s*@)", code):
+        yield _line(code, match), "use always without @"
+    waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()
+    while fresh := waiting - used:
+        used |= fresh
+        waiting |= {cell for name in fresh if name in modules for cell in modules[name].names("CELLTYPE")}
+    for name in sorted(used & modules.keys()):
+        yield from _misread(modules[name], modules)
+
+
+def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str]]:
+    changed = {name for node in module.all("ALWAYS", "ASSIGN") for name in node.written(*_ASSIGN)}
+    fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR") | module.counters()
+    fixed |= module.names("MEMORY") - changed
+    initial, line = set[str](), module.line
+    integers = {node.name for node in module.all("WIRE") if "range=[31:0]" in node.rest}
+    lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if any(node.all("MULTIRANGE"))}
+    for node in module.all():
+        line = node.line or line
+        if problem := _odd_value(node):
+            yield line, problem
+        if node.kind == "FOR":
+            changed_inside = {target.name for step in node.children[3].all(*_ASSIGN) for target in step.targets()}
+            for name in {target.name for target in node.targets()} - (integers - changed_inside):
+                yield line, f"count a loop by {name[1:]}, unless it is an integer that the loop does not change"
+        terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
+        if any(term.names("IDENTIFIER") - fixed for term in terms):
+            yield line, f"select from {node.name[1:]} by a sum"
+        if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
+            yield line, _WORDS.get(node.kind, f"use {node.name}")
+        for kind, digits, words in _ITEMS:
+            if node.kind == kind and any(re.search(digits, item.rest) for item in node.children[:-1]):
+                yield node.children[0].line, f"have {words}"
+        if node.kind in ("DIV", "MOD") and (unknown := node.children[1].names("IDENTIFIER") - fixed):
+            yield line, f"divide by {min(unknown)[1:]}, which may be 0"
+        if (
+            node.kind in ("FCALL", "CELLTYPE")
+            and node.name.startswith(r"\$")
+            and node.name not in {*_FUNCTIONS, *modules}
+        ):
+            yield line, f"use {node.name[1:]}"
+        if node.kind in ("FUNCTION", "TASK"):
+            counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
+            for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed | counted:
+                yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
+        if node.kind == "INITIAL":
+            for name, place in (node.written(*_ASSIGN) | node.read()).items():
+                if name not in fixed or name in initial:
+                    yield place, f"give {name[1:]} an initial value"
+            initial |= node.written(*_ASSIGN).keys()
+        if node.kind == "ALWAYS":
+            yield from _misread_block(node, module, fixed)
+
+
+def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:
+    body, kinds = block.children[-1], {node.kind for node in block.children}
+    at_once, later, read = body.written("ASSIGN_EQ"), body.written("ASSIGN_LE"), body.read()
+    if kinds & {"POSEDGE", "NEGEDGE"}:
+        for task in module.all("TASK"):
+            if task.name in body.names("TCALL") and any("output" in port.rest for port in task.children):
+                yield block.line, f"call {task.name[1:]}, which has outputs, in a clocked block"
+        if "EDGE" in kinds:
+            yield block.line, "mix edges and levels in one list"
+        for node in module.all(but=block) if at_once else ():
+            inner = next((name for name in at_once if node.name.endswith("." + name[1:])), node.name)
+            if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
+                yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
+        for name in at_once.keys() & later.keys():
+            yield later[name], f"assign {name[1:]} by = and <="
+        return
+    for name, line in later.items():
+        yield line, f"assign {name[1:]} by <= in a block without a clock"
+    own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
+    for node in body.read_early(own, set()) if own & body.read(()).keys() else ():
+        yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
+    needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
+    listed = {
+        event.children[0].name for event in block.children if event.kind == "EDGE" if not event.children[0].children
+    }
+    for name in needed.keys() - listed if "EDGE" in kinds else ():
+        yield needed[name], f"read {name[1:]} outside the list of its block always"
+    if not needed and not {node.name for node in block.children} & {"always_comb", "always_latch"}:
+        yield block.line, "have a block always that reads nothing"
+
+
+def _odd_value(node: _Node) -> str:
+    """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
+    if node.kind == "CONSTANT" and (width := re.search(r"\((\d+)\).* unsized", node.rest)) and int(width[1]) > 32:
+        return "have a constant of more than 32 bits without its size"
+    if node.kind == "CASE" and any(
+        re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
+    ):
+        return "choose by the value z"
+    if node.kind == "STRUCT_ITEM" and "signed" in node.rest:
+        return "have a signed member of a structure"
+    if node.kind == "ENUM_ITEM" and "signed" not in node.rest and "signed" in node.children[-1].rest:
+        return "have an enumeration without a type"
+    is_odd = node.kind == "WIRE" and "signed" in node.rest and any(node.all("MULTIRANGE"))
+    return "have a signed array of several dimensions" if is_odd else ""
+
+
+def _forest(dump: str) -> list[_Node]:
+    """The modules in a dump of syntax trees; the indentation of a line is its depth."""
+    path: list[tuple[int, _Node]] = [(0, _Node("", 0, "", ""))]
+    for indent, kind, line, attribute, name, rest in _NODE.findall(dump):
+        node = _Node(kind or "ATTR", int(line or 0), attribute or name, rest)
+        while path[-1][0] >= len(indent):
+            path.pop()
+        path[-1][1].children.append(node)
+        path.append((len(indent), node))
+    # names that are declared in a scope become others, which begin with another character: inner scopes first
+    for number, scope in enumerate(reversed(list(path[0][1].all(*_SCOPES)))):
+        declared = {node.name for node in scope.children if node.kind in _DECLARED}
+        for node in scope.all("IDENTIFIER", *_DECLARED) if declared else ():
+            node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
+    return path[0][1].children
+
+
+def _blank(comment: re.Match[str]) -> str:
+    return re.sub(r"[^\n]+", " ", comment[0])
+
+
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.end()) + 1
+
+
 @dataclass(frozen=True)
 class UserFile(Subject):
     """A module of a user's file."""
 
     @cached_property
     def has_cells(self) -> bool:
-        """Whether the module uses cells of the libraries.
+        """Whether the module uses cells of the libraries; a YosysError if Yosys cannot read it.
 
-        Raises
-        ------
-        YosysError
-            If Yosys cannot read the module.
-        NetlistError
-            If synthesis and simulators treat it differently, or it has registers that its block does not have.
+        It is a NetlistError if synthesis and simulators treat the module differently, or if it has registers that its
+        block does not have.
         """
         sv, files = sv_option(self.is_system_verilog), library_files(self.libraries)
         script = _LOOK.format(functions=functions(files), sv=sv, top=self.top)

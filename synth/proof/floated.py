@@ -1,23 +1,19 @@
 """The proof of dot products whose sum is normalized, and scaled, before it meets the accumulator."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synth.proof.adders import linear_form
-from synth.proof.bitslice import CASES, from_planes, to_planes
-from synth.proof.dot import Choice
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.bitslice import all_words, evaluated, from_planes
 from synth.proof.floating import Query
 from synth.proof.gates import NotShownError
-from synth.proof.lanes import evaluated
-from synth.proof.normalized import NormalizedProof
-from synth.proof.scales import EXPONENT_BITS
-from synth.proof.solver import Solver
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
+from synth.proof.lanes import LaneClass
+from synth.proof.rounded import NormalizedProof, Number
+from synth.proof.rounding import EXPONENT_BITS
+from synth.proof.solver import Pins, Solver
 
 _SUM, _SCALED, _SIGNIFICAND, _EXPONENT = "products_sum", "scaled_magnitude", "sum_significand", "sum_exponent"
 _IS_ZERO, _SIGN = "sum_is_zero", "sign of products_sum"
@@ -54,7 +50,8 @@ class FloatedDotProof(NormalizedProof):
         if self.is_flipped:
             raise NotShownError(f"{_SUM} depends on the accumulator's sign")
         if self._has_significands:
-            self._check_scaled()
+            self._check_magnitude("products_magnitude")
+            self._check_scaled("products_magnitude")
         self._check_normalized()
 
     def word(self, name: str) -> tuple[int, ...]:
@@ -65,43 +62,37 @@ class FloatedDotProof(NormalizedProof):
 
     @cached_property
     def _has_significands(self) -> bool:
-        return self.scales.fmt is not None and bool((self.scales.significands > 1).any())
+        return bool((self.scales.significands > 1).any())
 
-    def _check_scaled(self) -> None:
-        """``scaled_magnitude`` is ``products_magnitude``, which is |S|, times the significands of both scales."""
-        name, scales = "products_magnitude", self.scales
-        solver, total = Solver(), self.word(_SUM)
-        word = solver.variable(_SUM, len(total))
-        known = dict(zip(total, solver.bits(word, len(total)), strict=True))
-        nets = self.word(name)
-        if self.lanes.count * self.largest(self.lsb_exponent) >> min(len(nets), len(total)):
-            raise NotShownError(f"{name} is too short for the largest sum")
+    @cached_property
+    def _largest_sum(self) -> int:
+        return self.lanes.count * self.largest(self.lsb_exponent)
+
+    def _check_magnitude(self, name: str) -> None:
+        """A word is |S|."""
+        solver, total, nets = Solver(), self.word(_SUM), self.word(name)
+        word = solver.variable(_SUM, len(total)).signed
+        own = cat(*solver.nets(self.netlist, dict(zip(total, word, strict=True)), nets))
         room = max(len(nets), len(total))
-        own, expected = (
-            solver.term("BV_ZERO_EXTEND", term, indices=(room - length,))
-            for term, length in (
-                (solver.join(solver.nets(self.netlist, known, nets)), len(nets)),
-                (self._magnitude(solver, word), len(total)),
-            )
-        )
-        claim = solver.term("IMPLIES", self._in_range(solver, word), solver.equal(own, expected))
-        if solver.search(claim, {}) is not None:
+        if self._largest_sum >> min(len(nets), len(total)):
+            raise NotShownError(f"{name} is too short for the largest sum")
+        if solver.search(self._in_range(word).implies(own.to(room) == abs(word).to(room)), {}) is not None:
             raise NotShownError(f"{name} is not that of the sum")
 
-        form = linear_form(self.netlist, self.word(_SCALED))
+    def _check_scaled(self, name: str) -> None:
+        """``scaled_magnitude`` is a word times the significands of both scales."""
+        form, scales = linear_form(self.netlist, self.word(_SCALED)), self.scales
         place_of = {net: place for place, net in enumerate(self.word(name))}
         codes = [net for nets in scales.nets.values() for net in nets]
-        places = [self._only(net, place_of, codes) for net in form.terms]
-        count = 1 << len(codes)
-        planes = to_planes(np.tile(np.arange(count), -(-CASES // count)), len(codes))
-        given = dict(zip(codes, planes, strict=True))
+        places = self._places_of(form.terms, place_of, codes)
+        planes, count = all_words(len(codes)), 1 << len(codes)
+        inputs = dict(zip(codes, planes, strict=True))
         off, on = (
-            evaluated(self.netlist, list(form.terms), {**given, **dict.fromkeys(place_of, bits)}, planes.shape[1])
+            evaluated(self.netlist, list(form.terms), {**inputs, **dict.fromkeys(place_of, bits)}, planes.shape[1])
             for bits in (np.uint64(0), ~np.uint64(0))
         )
-        own = np.arange(count)
-        width = len(next(iter(scales.nets.values())))
-        products = scales.significands[own & (1 << width) - 1] * scales.significands[own >> width]
+        own, size = np.arange(count), len(scales.significands)
+        products = scales.significands[own % size] * scales.significands[own // size]
         sums = np.zeros((len(place_of) + 1, count), np.int64)  # of each place of the magnitude, and of none
         sums[-1] += form.constant
         for place, weight, without, with_it in zip(places, form.terms.values(), off, on, strict=True):
@@ -113,142 +104,100 @@ class FloatedDotProof(NormalizedProof):
         if form.modulus.bit_length() > 62 or ((sums - expected) % form.modulus)[:, some].any():
             raise NotShownError(f"{_SCALED} is not {name} times the significands of the scales")
 
-    def _only(self, net: int, place_of: Mapping[int, int], codes: Sequence[int]) -> int:
-        """The place of the only bit of the magnitude that a net depends on, beside codes of scales; -1 for none."""
-        if net < 0:
-            raise NotShownError(f"{_SCALED} is not a sum of products of bits")
-        found, visited, waiting = set(), {0, 1, *codes}, [net]
-        while waiting:
-            net = waiting.pop()
-            if net in place_of:
-                found.add(place_of[net])
-            elif net not in visited:
-                visited.add(net)
-                if net < self.netlist.first_gate:
-                    raise NotShownError(f"{_SCALED} depends on other inputs than scales and the sum")
-                waiting += self.netlist.gates[net - self.netlist.first_gate].pins
-        if len(found) > 1:
-            raise NotShownError(f"{_SCALED} is not a sum of products of bits")
-        return found.pop() if found else -1
+    def _places_of(self, nets: Iterable[int], place_of: Mapping[int, int], codes: Iterable[int]) -> list[int]:
+        """The place of the only bit of the magnitude that each net depends on, beside codes of scales; -1 for none."""
+        masks, places = self.netlist.supports(place_of), []
+        own, inside = (sum(1 << net for net in word) for word in (codes, place_of))
+        for net in nets:
+            mask = masks[net] & ~own if net >= 0 else 0
+            if mask & ~inside:
+                raise NotShownError(f"{_SCALED} depends on other inputs than scales and the sum")
+            if net < 0 or mask & (mask - 1):
+                raise NotShownError(f"{_SCALED} is not a sum of products of bits")
+            places.append(place_of[mask.bit_length() - 1] if mask else -1)
+        return places
 
-    def _in_range(self, solver: Solver, word: "Term") -> "Term":
+    def _in_range(self, total: Bits) -> Bool:
         """Whether a sum of all products can have this value."""
-        width = word.sort().bv_size()
-        low, high = (solver.number(limit, width) for limit in self.limits)
-        return solver.all([solver.term("BV_SGE", word, low), solver.term("BV_SLE", word, high)])
-
-    @staticmethod
-    def _magnitude(solver: Solver, word: "Term") -> "Term":
-        width = word.sort().bv_size()
-        return solver.choose(solver.bits(word, width)[-1], solver.term("BV_NEG", word), word)
+        low, high = self.limits
+        return (total >= low) & (total <= high)
 
     def _check_normalized(self) -> None:
         """The significand is the scaled magnitude, moved left to its first 1; the exponent says by how many places."""
         solver, name = Solver(), _SCALED if self._has_significands else _SUM
-        bits, width, nets = len(self.word(_SIGNIFICAND)), len(self.word(_EXPONENT)), self.word(name)
-        scale, word = self.scales.symbolic(solver), solver.variable(name, len(nets))
-        known = dict(zip(nets, solver.bits(word, len(nets)), strict=True)) | self.scales.known(solver, scale)
-        limit = self.lanes.count * self.largest(self.lsb_exponent)
-        magnitude = word
-        if self._has_significands:
-            limit *= int(self.scales.significands.max()) ** 2
-        else:
-            magnitude = self._magnitude(solver, word)
+        nets = self.word(name)
+        bits, width = len(self.word(_SIGNIFICAND)), len(self.word(_EXPONENT))
+        limit = self._largest_sum * int(self.scales.significands.max()) ** 2
         if limit >> bits or limit >> len(nets):
             raise NotShownError(f"{_SIGNIFICAND} is too short for the largest sum")
-        room = max(len(nets) + bits, EXPONENT_BITS)  # no bit may leave it
-        wide = solver.term("BV_ZERO_EXTEND", magnitude, indices=(room - len(nets),))
-        out = {
-            item: solver.join(solver.nets(self.netlist, known, self.word(item))) for item in (_SIGNIFICAND, _EXPONENT)
-        }
-        own = (
-            {_IS_ZERO: solver.join(solver.nets(self.netlist, known, self.word(_IS_ZERO)))} if self._has_is_zero else {}
-        )
-        is_zero = self._says_zero(solver, own | out)
-        nothing = solver.either([solver.equal(wide, solver.word(0, room)), scale.is_zero])
-        significand = solver.term("BV_ZERO_EXTEND", out[_SIGNIFICAND], indices=(room - bits,))
-        hits = []
-        for places in range(bits):  # the exponent is bits - 1 - places, and that of the scale
-            exponent = solver.term("BV_ADD", scale.exponent, solver.number(bits - 1 - places, EXPONENT_BITS))
-            moved = solver.term("BV_SHL", wide, solver.word(places, room))
-            same = solver.equal(solver.extract(exponent, width - 1), out[_EXPONENT])
-            hits.append(solver.all([same, solver.equal(moved, significand)]))
-        first = solver.bits(out[_SIGNIFICAND], bits)[-1]
-        no_bits = solver.either([scale.is_zero, solver.equal(out[_SIGNIFICAND], solver.word(0, bits))])
-        some = solver.all([solver.negate(is_zero), first, solver.either(hits)])
-        claim = solver.choose(nothing, solver.all([is_zero, no_bits]), some)
-        bounded = solver.term("BV_ULE", wide, solver.word(limit, room))
-        conditions = [solver.either([bounded, scale.is_zero]), solver.negate(scale.is_nan)]
-        if not self._has_significands:
-            conditions.append(self._in_range(solver, word))
-        low, high = self.exponents
+        low, high = self.number.exponents
         if high - low >> width or width > EXPONENT_BITS:
             raise NotShownError(f"{_EXPONENT} is too short for all exponents, or longer than {EXPONENT_BITS} bits")
-        if solver.search(solver.term("IMPLIES", solver.all(conditions), claim), {}) is not None:
+        scale, word = self.scales.symbolic(solver), solver.variable(name, len(nets))
+        known = dict(zip(nets, word, strict=True)) | self.scales.known(scale)
+        names = [_SIGNIFICAND, _EXPONENT, *self.others[:-1]]
+        own = {name: cat(*solver.nets(self.netlist, known, self.word(name))) for name in names}
+        room = max(len(nets) + bits, EXPONENT_BITS)  # no bit may leave it
+        magnitude = (word if self._has_significands else abs(word.signed)).to(room)
+        significand, is_zero = own[_SIGNIFICAND], self._says_zero(own)
+        is_moved = solver.any(
+            ((scale.exponent + (bits - 1 - places))[:width] == own[_EXPONENT])
+            & (magnitude << places == significand.to(room))
+            for places in range(bits)
+        )
+        claim = ite(
+            (magnitude == 0) | scale.is_zero,
+            is_zero & (scale.is_zero | (significand == 0)),
+            ~is_zero & significand[-1] & is_moved,
+        )
+        possible = ((magnitude <= limit) | scale.is_zero) & ~scale.is_nan
+        if not self._has_significands:
+            possible &= self._in_range(word.signed)
+        if solver.search(possible.implies(claim), {}) is not None:
             raise NotShownError(f"{_SIGNIFICAND} and {_EXPONENT} are not the normalized sum")
 
     # -- queries
 
     @cached_property
-    def exponents(self) -> tuple[int, int]:
-        """Smallest and largest exponent of a sum that is not 0."""
-        low, high = self.scales.exponents
-        return low, high + len(self.word(_SIGNIFICAND)) - 1
+    def number(self) -> Number:
+        (low, high), bits = self.scales.exponents, len(self.word(_SIGNIFICAND))
+        origin = self.lsb_exponent - self.scales.fraction_bits - (bits - 1)
+        return Number(origin, (low, high + bits - 1), self._minus, self._is_zero, self._is_not_zero)
 
-    @property
-    def origin(self) -> int:
-        """See :class:`NormalizedProof`."""
-        return self.lsb_exponent - self.scales.fraction_bits - (len(self.word(_SIGNIFICAND)) - 1)
+    @staticmethod
+    def _minus(query: Query) -> Bool:
+        return query.words[_SIGN][0]
 
-    def minus(self, query: Query) -> "Term":
-        """See :class:`NormalizedProof`."""
-        return query.solver.equal(query.words[_SIGN], query.solver.word(1, 1))
-
-    def _says_zero(self, solver: Solver, words: Mapping[str, "Term"]) -> "Term":
+    def _says_zero(self, words: Mapping[str, Bits]) -> Bool:
         """Whether the nets say that the sum is zero."""
-        if self._has_is_zero:
-            return solver.equal(words[_IS_ZERO], solver.word(1, 1))
-        return solver.negate(solver.bits(words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1])
+        return words[_IS_ZERO][0] if self._has_is_zero else ~words[_SIGNIFICAND][-1]
 
-    def is_zero(self, query: Query) -> list["Term"]:
+    def _is_zero(self, query: Query) -> Bool:
         """Without products, or with a scale of 0."""
-        solver, significand = query.solver, query.words[_SIGNIFICAND]
-        no_bits = solver.equal(significand, solver.word(0, significand.sort().bv_size()))
-        plus = solver.negate(self.minus(query))
-        return [
-            self._says_zero(solver, query.words),
-            solver.either([query.scale.is_zero, solver.all([no_bits, plus])]),
-            plus if self.limits[0] >= 0 else solver.true,
-        ]
+        plus = ~self._minus(query)
+        nothing = query.scale.is_zero | (query.words[_SIGNIFICAND] == 0) & plus
+        return self._says_zero(query.words) & nothing & (plus | (self.limits[0] < 0))
 
-    def is_not_zero(self, query: Query) -> list["Term"]:
+    def _is_not_zero(self, query: Query) -> Bool:
         """A first bit, and a sign that the lanes can have."""
-        solver, minus = query.solver, self.minus(query)
-        all_negative = solver.all(query.lanes(lambda member: member.negative))
-        return [
-            solver.negate(query.scale.is_zero),
-            solver.negate(self._says_zero(solver, query.words)),
-            solver.bits(query.words[_SIGNIFICAND], len(self.word(_SIGNIFICAND)))[-1],
-            solver.term("IMPLIES", all_negative, minus),
-            solver.negate(minus) if self.limits[0] >= 0 else solver.true,
-        ]
+        minus, all_negative = self._minus(query), query.all(lambda member: member.negative)
+        some = ~query.scale.is_zero & ~self._says_zero(query.words) & query.words[_SIGNIFICAND][-1]
+        return some & all_negative.implies(minus) & (~minus | (self.limits[0] < 0))
 
-    def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
+    def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same, if possible with lanes and scales that have the sum that the solver has found."""
-        significand, width = found[_SIGNIFICAND], len(self.word(_EXPONENT))
-        classes = [choice.classes[found[f"class_{lane}"]] for lane, choice in enumerate(choices)]
-        low, high = self.exponents
-        exponent = low + (found[_EXPONENT] - low) % (1 << width)
-        is_finite = all(np.isfinite(member.product) for member in classes)
-        if not significand or found.get(_IS_ZERO) or exponent > high or not is_finite:
-            return super().example(choices, found)
-        exponent += self.origin - self.lsb_exponent  # of the last bit, in that of the sum
+        significand, (low, high) = values[_SIGNIFICAND], self.number.exponents
+        exponent = low + (values[_EXPONENT] - low) % (1 << len(self.word(_EXPONENT)))
+        is_finite = all(member.is_finite for member in members)
+        if not significand or values.get(_IS_ZERO) or exponent > high or not is_finite:
+            return super().example(values, members)
+        exponent += self.number.origin - self.lsb_exponent  # of the last bit, in that of the sum
         while True:
             pins = self.scales.pins_of(exponent)
-            total = -significand if found[_SIGN] else significand
-            chosen = {} if pins is None else self.lanes.codes_of_sum(total, self.lsb_exponent)
-            if chosen and pins is not None:
-                return self.lanes.pins(chosen, {"acc_in": found["acc_in"], **pins})
-            if significand & 1 or not significand:
-                return super().example(choices, found)
+            total = -significand if values[_SIGN] else significand
+            codes = {} if pins is None else self.lanes.codes_of_sum(total, self.lsb_exponent)
+            if codes and pins is not None:
+                return self.lanes.pins(codes, {"acc_in": values["acc_in"], **pins})
+            if significand & 1:
+                return super().example(values, members)
             significand, exponent = significand >> 1, exponent + 1

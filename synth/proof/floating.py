@@ -1,26 +1,119 @@
-"""What the proofs of dot products with a floating-point accumulator have in common: queries, infinities and NaN."""
+"""What the proofs of sums with a floating-point accumulator have in common: queries, factors, infinities and NaN."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
-from golden import Flag
-from golden.wide import state_format
+from golden import Flag, Format
+from golden.arithmetic.aligned import row_exponents
+from golden.arithmetic.exact import scale_range
+from golden.wide import POSITIVE, state_format
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form
-from synth.proof.dot import Choice, DotProof
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.dot import Choice, SumProof, Which, specials_after
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass
-from synth.proof.rounding import Rounded
-from synth.proof.scales import Scales, SymbolicScale
-from synth.proof.solver import Solver
+from synth.proof.rounding import EXPONENT_BITS, Rounded
+from synth.proof.solver import Claim, Pins, Search, Solver
 
-if TYPE_CHECKING:
-    from bitwuzla import Term
+_SUM = "products_sum"
+_OVERFLOW = Flag.OVERFLOW.bit_length() - 1
+
+
+@dataclass(frozen=True)
+class SymbolicScale:
+    """Unknown ports of a scale; its exponent in :data:`EXPONENT_BITS`; whether it is 0, or a NaN.
+
+    The exponent is meaningless for 0 and NaN.
+    """
+
+    ports: Mapping[str, Bits]
+    exponent: Bits
+    is_zero: Bool
+    is_nan: Bool
+
+
+class Scales:
+    """What the ports ``scale``, or ``a_scale`` and ``b_scale``, mean; without any, the factor is 1.
+
+    A factor is ``significand * 2**(exponent - fraction_bits)``. The code of a block's scale has the significand and the
+    exponent of its row, as :func:`golden.arithmetic.aligned.row_exponents` has it.
+    """
+
+    def __init__(self, design: Design, netlist: Netlist):
+        self.fmt: Format | None = design.core.block_scale
+        self.bits = design.scale_bits
+        names = ("a_scale", "b_scale") if self.fmt else ("scale",) if self.bits else ()
+        self.nets = {name: list(netlist.input_nets(name)) for name in names}
+
+    @cached_property
+    def fraction_bits(self) -> int:
+        """Bits after the point of the product of two significands."""
+        return 2 * max(row.fraction_bits for row in self.fmt.rows) if self.fmt else 0
+
+    @cached_property
+    def _row_exponents(self) -> NDArray[np.int64]:
+        assert self.fmt is not None
+        return row_exponents(self.fmt).astype(np.int64)
+
+    @cached_property
+    def significands(self) -> NDArray[np.int64]:
+        """The significand of each code, an integer, which is 0 for NaN; or of the only factor that there is."""
+        if self.fmt is None:
+            return np.ones(1, np.int64)
+        values = np.ldexp(self.fmt.values, self.fraction_bits // 2 - self._row_exponents)
+        return np.where(np.isnan(values), 0, values).astype(np.int64)
+
+    @cached_property
+    def exponents(self) -> tuple[int, int]:
+        """Smallest and largest exponent of a factor that is neither 0 nor NaN."""
+        if self.fmt is None:
+            return scale_range(self.bits)
+        own = self._row_exponents[self.significands != 0]
+        return 2 * int(own.min()), 2 * int(own.max())
+
+    def symbolic(self, solver: Solver) -> SymbolicScale:
+        """All factors at once."""
+        ports = {name: solver.variable(name, len(nets)) for name, nets in self.nets.items()}
+        exponent = solver.word(0, EXPONENT_BITS).signed
+        if self.fmt is None:
+            for word in ports.values():
+                exponent = word.signed.to(EXPONENT_BITS)
+            return SymbolicScale(ports, exponent, solver.false, solver.false)
+        zero, nan = self.fmt.values == 0, np.isnan(self.fmt.values)
+        for word in ports.values():
+            level = [exponent.constant(number) for number in np.where(zero | nan, 0, self._row_exponents).tolist()]
+            for bit in word:  # a tree of choices
+                pairs = zip(level[::2], level[1::2], strict=True)
+                level = [ite(bit, high, low) for low, high in pairs]
+            exponent = exponent + level[0]
+        is_zero, is_nan = (
+            solver.any(word == code for word in ports.values() for code in np.flatnonzero(codes).tolist())
+            for codes in (zero, nan)
+        )
+        return SymbolicScale(ports, exponent, is_zero & ~is_nan, is_nan)
+
+    def known(self, scale: SymbolicScale) -> dict[int, Bool]:
+        """The nets of the ports with their values."""
+        return {net: bit for name, nets in self.nets.items() for net, bit in zip(nets, scale.ports[name], strict=True)}
+
+    def pins_of(self, exponent: int) -> dict[str, int] | None:
+        """Ports with the factor ``2**exponent``; None if there are none."""
+        if self.fmt is None:
+            low, high = scale_range(self.bits)
+            if not low <= exponent <= high:
+                return None
+            return {"scale": exponent % (1 << self.bits)} if self.bits else {}
+        values = self.fmt.values
+        with np.errstate(invalid="ignore"):
+            pairs = np.argwhere(np.outer(values, values) == 2.0**exponent)
+        return dict(zip(self.nets, pairs[0].tolist(), strict=True)) if len(pairs) else None
 
 
 @dataclass(frozen=True)
@@ -31,207 +124,52 @@ class Query:
     """
 
     solver: Solver
-    acc: "Term"
+    acc: Bits
     scale: SymbolicScale
-    words: Mapping[str, "Term"]
-    relations: Sequence["Term"]
+    words: Mapping[str, Bits]
+    relations: Sequence[Bool]
     choices: Sequence[Choice]
-    out: "Term"
+    out: Bits
+
+    def any(self, which: Which) -> Bool:
+        """Whether ``which`` is true for the class of any lane."""
+        return self.solver.any(choice.any(which) for choice in self.choices)
+
+    def all(self, which: Which) -> Bool:
+        """Whether ``which`` is true for the classes of all lanes."""
+        return self.solver.all(choice.any(which) for choice in self.choices)
 
     @property
-    def acc_bits(self) -> list["Term"]:
-        """The bits of the accumulator."""
-        return self.solver.bits(self.acc, self.acc.sort().bv_size())
-
-    def lanes(self, which: Callable[[LaneClass], bool]) -> list["Term"]:
-        """For each lane, whether ``which`` is true for its class."""
-        return [choice.any(which) for choice in self.choices]
+    def are_finite(self) -> Bool:
+        """Whether no product is infinite or NaN."""
+        return ~self.any(lambda member: not member.is_finite)
 
 
-class FloatDotProof(DotProof):
-    """A dot product into a floating-point accumulator."""
+class FloatSumProof(SumProof):
+    """A sum of products and a floating-point accumulator.
 
-    def __init__(self, design: Design, netlist: Netlist):
-        super().__init__(design, netlist)
-        self.target = state_format(design.core.accumulator)
-        self.scales = Scales(design, netlist)
-
-    def cases(self, part: int) -> int:
-        """Part 1 has special accumulators; the others are divided evenly among parts that only together cover them."""
-        total = 1 << sum(self.inputs.values())
-        special = 0 if self.target.flush else total >> self.target.exponent_bits
-        if part == 1:
-            return special
-        share, rest = divmod(total - special, self.parts - 1 or 1)
-        return share + rest if part == 0 else share
-
-    def query(
-        self,
-        names: Sequence[str],
-        field: int | None = None,
-        made: Callable[[Solver, "Term"], Mapping[str, "Term"]] | None = None,
-    ) -> Query:
-        """Outputs for any values of some named words, and accumulators of an exponent field, or all.
-
-        ``made`` makes other words from the accumulator.
-        """
-        solver, target = Solver(), self.target
-        acc = solver.variable("acc_in", target.width)
-        bits = solver.bits(acc, target.width)
-        if field is not None:
-            for place in range(target.exponent_bits):
-                bits[target.fraction_bits + place] = solver.true if field >> place & 1 else solver.false
-            acc = solver.join(bits)
-        scale = self.scales.symbolic(solver)
-        known = dict(zip(self.acc_nets, bits, strict=True)) | self.scales.known(solver, scale)
-        words = {name: solver.variable(name, len(self.word(name))) for name in names}
-        words |= made(solver, acc) if made else {}
-        fixed, relations = {0: solver.false, 1: solver.true}, []
-        for name, word in words.items():
-            for net, bit in zip(self.word(name), solver.bits(word, len(self.word(name))), strict=True):
-                if net in fixed:
-                    relations.append(solver.equal(bit, fixed[net]))
-                else:
-                    known[net] = fixed[net] = bit
-                    self._know_complement(solver, net, bit, known)
-        known |= self.replaced(solver)
-        choices = self.choices(solver, known, self.netlist.driven)
-        return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
-
-    def _know_complement(self, solver: Solver, net: int, bit: "Term", known: dict[int, "Term"]) -> None:
-        """Gates may also read the net that an inverter makes this one from."""
-        if net >= self.netlist.first_gate:
-            gate = self.netlist.gates[net - self.netlist.first_gate]
-            if gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
-                known.setdefault(gate.pins[0], solver.negate(bit))
-
-    def replaced(self, _solver: Solver) -> dict[int, "Term"]:
-        """Terms of other nets that queries take as unknown."""
-        return {}
-
-    def search(
-        self, query: Query, conditions: Sequence["Term"], claim: "Term", flags: Sequence["Term | None"]
-    ) -> dict[str, int] | None:
-        """Inputs that contradict a claim, or the expected flags but those that are None, under some conditions."""
-        solver, width = query.solver, self.target.width
-        expected = self.expected_flags(flags)
-        outputs = solver.bits(query.out, width + len(expected))[width:]
-        pairs = zip(outputs, expected, strict=True)
-        claim = solver.all([claim, *(solver.equal(bit, flag) for bit, flag in pairs if flag is not None)])
-        allowed = [solver.either(list(choice.chosen)) for choice in query.choices]
-        numbers = {f"class_{lane}": choice.number for lane, choice in enumerate(query.choices)}
-        names = {"acc_in": query.acc, **query.scale.ports, **query.words, **numbers}
-        conditions = [*allowed, *query.relations, *conditions]
-        found = solver.search(solver.term("IMPLIES", solver.all(conditions), claim), names)
-        return None if found is None else self.confirmed(self.example(query.choices, found), "the result")
-
-    def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
-        """Inputs with the accumulator and the classes that the solver has found."""
-        chosen = {lane: choice.classes[found[f"class_{lane}"]].pins for lane, choice in enumerate(choices)}
-        return self.lanes.pins(chosen, {name: found[name] for name in ("acc_in", *self.scales.nets)})
-
-    def specials(self, query: Query, conditions: Sequence["Term"] = ()) -> dict[str, int] | None:
-        """Sums with an infinity or NaN."""
-        target, solver, k = self.target, query.solver, self.target.fraction_bits
-        acc = solver.bits(query.acc, target.width)
-        if target.flush:
-            acc_special, acc_inf = solver.all(acc[:-1]), solver.false
-        else:
-            acc_special = solver.all(acc[k:-1])
-            acc_inf = solver.all([acc_special, solver.negate(solver.either(acc[:k]))])
-        acc_nan = solver.all([acc_special, solver.negate(acc_inf)])
-        has_factor = solver.negate(solver.either([query.scale.is_zero, query.scale.is_nan]))
-        plus, minus = (
-            solver.either(
-                [
-                    solver.all([acc_inf, solver.equal(acc[-1], sign)]),
-                    solver.all([has_factor, solver.either(query.lanes(which))]),
-                ]
-            )
-            for sign, which in (
-                (solver.false, lambda member: member.product == np.inf),
-                (solver.true, lambda member: member.product == -np.inf),
-            )
-        )
-        infinite = solver.either(query.lanes(lambda member: bool(np.isinf(member.product))))
-        zero_times_infinity = solver.all([query.scale.is_zero, infinite])
-        lane_nan = query.lanes(lambda member: bool(np.isnan(member.product)))
-        any_nan = solver.either([acc_nan, query.scale.is_nan, zero_times_infinity, *lane_nan])
-        opposite = solver.all([plus, minus, solver.negate(any_nan)])
-        claim = self._special_bits(query, solver.either([any_nan, opposite]), minus, acc_special)
-        signaling = solver.false if target.flush else solver.all([acc_nan, solver.negate(acc[k - 1])])
-        undefined = solver.either([zero_times_infinity, *query.lanes(lambda member: member.undefined)])
-        undefined = solver.all([undefined, solver.negate(query.scale.is_nan)])
-        flags = [solver.false, solver.false, solver.false, solver.either([undefined, opposite, signaling])]
-        lane_special = query.lanes(lambda member: not np.isfinite(member.product))
-        special = solver.either([acc_special, query.scale.is_nan, *lane_special])
-        return self.search(query, [special, *conditions], claim, flags)
-
-    def _special_bits(self, query: Query, nan: "Term", minus: "Term", acc_special: "Term") -> "Term":
-        target, solver, width = self.target, query.solver, self.target.width
-        code = solver.extract(query.out, width - 1)
-        assert target.canonical_nan is not None
-        if not target.nan_keeps_sign:
-            assert target.infinity is not None
-            plus_bits, minus_bits = (solver.word(target.infinity | sign, width) for sign in (0, target.sign_bit))
-            infinity = solver.choose(minus, minus_bits, plus_bits)
-            return solver.equal(code, solver.choose(nan, solver.word(target.canonical_nan, width), infinity))
-        sign = solver.false
-        for choice in reversed(query.choices):  # the first product that is special, unless the accumulator is
-            is_special = solver.either([choice.any(lambda member: not np.isfinite(member.product)), query.scale.is_nan])
-            sign = solver.choose(is_special, choice.any(lambda member: member.negative), sign)
-        sign = solver.choose(acc_special, solver.bits(query.acc, width)[-1], sign)
-        bits = solver.choose(
-            sign, solver.word(target.canonical_nan | target.sign_bit, width), solver.word(target.canonical_nan, width)
-        )
-        return solver.equal(code, bits)
-
-
-class ProductsSumProof(FloatDotProof):
-    """A dot product with the net ``products_sum``, the sum of all products as a multiple of ``2**lsb_exponent``.
-
-    With ``compares`` the claim is not that the result is rounded. It is about any result and the flags of an aligned
-    sum: inexact says whether the exact sum is another number, underflow whether it is also tiny.
+    Most have the net ``products_sum``, the sum of all products as a multiple of ``2**lsb_exponent``. With ``compares``
+    the claim is not that the result is rounded. It is about any result and the flags of an aligned sum: inexact says
+    whether the exact sum is another number, underflow whether it is also tiny.
     """
 
     def __init__(self, design: Design, netlist: Netlist, compares: bool = False):
         super().__init__(design, netlist)
         self.compares = compares
+        self.target = state_format(design.core.accumulator)
+        self.scales = Scales(design, netlist)
         fa, fb = design.codes.values()
         self.lsb_exponent = fa.ulp_exponent + fb.ulp_exponent
 
-    def replaced(self, solver: Solver) -> dict[int, "Term"]:
-        """With ``compares`` the result and the overflow flag have any value."""
-        nets = [*self.netlist.driven[: self.target.width], self._overflow_net] if self.compares else []
-        free = sorted({net for net in nets if net >= self.netlist.first_gate})
-        return {net: solver.equal(solver.variable(f"net_{net}", 1), solver.word(1, 1)) for net in free}
+    def shared_claims(self, searches: Sequence[tuple[str, Search]]) -> list[Claim]:
+        """Claims that only together cover all inputs: the second is about special accumulators, the others share."""
+        total, count = 1 << sum(self.inputs.values()), len(searches)
+        special = 0 if self.target.flush or count == 1 else total >> self.target.exponent_bits
+        share, rest = divmod(total - special, count - 1 or 1)
+        cases = [share + rest, special, *[share] * (count - 2)]
+        return [Claim(what, number, search) for (what, search), number in zip(searches, cases, strict=False)]
 
-    @property
-    def _overflow_net(self) -> int:
-        return self.outputs_of("flags")[Flag.OVERFLOW.bit_length() - 1]
-
-    def specials(self, query: Query, conditions: Sequence["Term"] = ()) -> dict[str, int] | None:
-        """The same; with ``compares`` the proof of the aligned sum has them."""
-        return None if self.compares else super().specials(query, conditions)
-
-    def judged(
-        self, query: Query, conditions: Sequence["Term"], rounded: Rounded, sign: "Term"
-    ) -> dict[str, int] | None:
-        """Inputs that contradict that the result is a rounded number with a sign, with its flags."""
-        solver, width = query.solver, self.target.width
-        bits = solver.bits(query.out, sum(self.netlist.outputs.values()))
-        same_sign = solver.equal(bits[width - 1], sign)
-        if not self.compares:
-            underflow = solver.all([rounded.inexact, rounded.tiny])
-            rounded_flags = [rounded.inexact, underflow, rounded.overflow, solver.false]
-            return self.search(query, conditions, solver.all([rounded.claim, same_sign]), rounded_flags)
-        is_zero = solver.negate(solver.either(bits[: width - 1]))
-        is_exact = [rounded.claim, solver.negate(rounded.inexact), solver.either([same_sign, is_zero])]
-        inexact = solver.negate(solver.all(is_exact))
-        infinity = solver.equal(solver.extract(query.out, width - 2), solver.word(self.target.infinity or 0, width - 1))
-        overflow = solver.term("IMPLIES", bits[width + Flag.OVERFLOW.bit_length() - 1], infinity)
-        flags = [inexact, solver.all([inexact, rounded.tiny]), None, None]
-        return self.search(query, [*conditions, overflow], solver.true, flags)
+    # -- the sum of the products
 
     @cached_property
     def limits(self) -> tuple[int, int]:
@@ -239,7 +177,7 @@ class ProductsSumProof(FloatDotProof):
         values = self.lanes.products.values
         values = values[np.isfinite(values)]
         low, high = (
-            int(Fraction(float(value)) / Fraction(2) ** self.lsb_exponent) for value in (values.min(), values.max())
+            int(Fraction(float(end)) / Fraction(2) ** self.lsb_exponent) for end in (values.min(), values.max())
         )
         return self.lanes.count * low, self.lanes.count * high
 
@@ -250,17 +188,126 @@ class ProductsSumProof(FloatDotProof):
     @cached_property
     def is_flipped(self) -> bool:
         """Whether the sum is negated if the accumulator is negative: whether it depends on that sign."""
-        supports = self.lanes.supports
-        return any(supports[net] & self._sign_mask for net in self.word("products_sum"))
+        return any(self.lanes.supports[net] & self._sign_mask for net in self.word(_SUM))
 
     def check_sum(self) -> None:
         """Show that ``products_sum`` is the sum of all products, negated or not."""
-        form = linear_form(self.netlist, self.word("products_sum"))
-        *parts, others = self.split(form, self._sign_mask)
+        form = linear_form(self.netlist, self.word(_SUM))
+        *parts, others = self.lanes.split(form.terms, self._sign_mask)
         if others:
-            raise NotShownError("products_sum is not a sum of words that belong to one lane each")
+            raise NotShownError(f"{_SUM} is not a sum of words that belong to one lane each")
         for negative in (0, 1):
             known = {self.acc_nets[-1]: ~np.uint64(0) if negative else np.uint64(0)}
             self.check_lanes(form, parts, self.lsb_exponent, known, -1 if negative and self.is_flipped else 1, False)
         if self.lanes.count * self.largest(self.lsb_exponent) >= form.modulus // 2:
-            raise NotShownError("products_sum is too short for the largest sum")
+            raise NotShownError(f"{_SUM} is too short for the largest sum")
+
+    # -- queries
+
+    def field_weight(self, field: int) -> int:
+        """Exponent of the last bit of accumulators with an exponent field."""
+        return max(field, int(not self.target.flush)) - self.target.bias - self.target.fraction_bits
+
+    def unknown_acc(self, field: int | None = None) -> tuple[Solver, Bits]:
+        """A new solver, and any accumulator of an exponent field, or of all."""
+        solver, target = Solver(), self.target
+        acc = solver.variable("acc_in", target.width)
+        if field is not None:
+            acc = cat(acc[: target.fraction_bits], solver.word(field, target.exponent_bits), acc[-1])
+        return solver, acc
+
+    def query(
+        self, solver: Solver, acc: Bits, names: Sequence[str], words: Mapping[str, Bits] = MappingProxyType({})
+    ) -> Query:
+        """Outputs for an accumulator, any values of some named words, and certain values of others."""
+        scale = self.scales.symbolic(solver)
+        known = self.bound("acc_in", acc) | self.scales.known(scale)
+        words = {**{name: solver.variable(name, len(self.word(name))) for name in names}, **words}
+        fixed, relations = {0: solver.false, 1: solver.true}, []
+        for name, word in words.items():
+            for net, bit in zip(self.word(name), word, strict=True):
+                if net in fixed:
+                    relations.append(bit == fixed[net])
+                else:
+                    known[net] = fixed[net] = bit
+                    self._know_complement(net, bit, known)
+        known |= self._replaced(solver)
+        choices = self.choices(solver, known, self.netlist.driven)
+        return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
+
+    def _know_complement(self, net: int, bit: Bool, known: dict[int, Bool]) -> None:
+        """Gates may also read the net that an inverter makes this one from."""
+        if net >= self.netlist.first_gate:
+            gate = self.netlist.gates[net - self.netlist.first_gate]
+            if gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
+                known.setdefault(gate.pins[0], ~bit)
+
+    def _replaced(self, solver: Solver) -> dict[int, Bool]:
+        """With ``compares`` the result and the overflow flag have any value."""
+        if not self.compares:
+            return {}
+        nets = {*self.netlist.driven[: self.target.width], self.netlist.output_nets["flags"][_OVERFLOW]}
+        return {net: solver.variable(f"net_{net}", 1)[0] for net in sorted(nets) if net >= self.netlist.first_gate}
+
+    def search(
+        self, query: Query, conditions: Sequence[Bool], claim: Bool, flags: Sequence[Bool | None]
+    ) -> Pins | None:
+        """Inputs that contradict a claim, or the expected flags but those that are None, under some conditions."""
+        expected = self.expected_flags(flags)
+        pairs = zip([*query.out][self.target.width :], expected, strict=True)
+        claim = query.solver.all([claim, *(bit == flag for bit, flag in pairs if flag is not None)])
+        words = {"acc_in": query.acc, **query.scale.ports, **query.words}
+        found = self.searched(query.choices, [*query.relations, *conditions], claim, words)
+        return None if found is None else self.confirmed(self.example(*found), "the result")
+
+    def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
+        """Inputs with the accumulator and the classes that the solver has found."""
+        return self.lanes.pins_of(members, {name: values[name] for name in ("acc_in", *self.scales.nets)})
+
+    def specials(self, query: Query, conditions: Sequence[Bool] = ()) -> Pins | None:
+        """Sums with an infinity or NaN; with ``compares`` the proof of the aligned sum has them."""
+        if self.compares:
+            return None
+        solver, acc, scale = query.solver, query.acc, query.scale
+        k, flush = self.target.fraction_bits, self.target.flush
+        acc_special = solver.all(acc[:-1] if flush else acc[k:-1])
+        acc_inf = solver.false if flush else acc_special & (acc[:k] == 0)
+        acc_nan = acc_special & ~acc_inf
+        undefined = scale.is_zero & query.any(lambda member: bool(np.isinf(member.product)))
+        # a factor of 0 or NaN that meets an infinity makes the sum a NaN anyway
+        before = acc_inf & ~acc[-1], acc_inf & acc[-1], acc_nan | scale.is_nan | undefined
+        (_, minus, nan), invalid = specials_after(solver, query.choices, before)
+        claim = self._special_bits(query, nan, minus, acc_special)
+        signaling = solver.false if flush else acc_nan & ~acc[k - 1]
+        flags = [solver.false, solver.false, solver.false, (invalid | undefined) & ~scale.is_nan | signaling]
+        special = acc_special | scale.is_nan | ~query.are_finite
+        return self.search(query, [special, *conditions], claim, flags)
+
+    def _special_bits(self, query: Query, nan: Bool, minus: Bool, acc_special: Bool) -> Bool:
+        target, solver = self.target, query.solver
+        code, nan_bits = query.out[: target.width], solver.word(target.canonical_nan or 0, target.width)
+        if not target.nan_keeps_sign:
+            assert target.infinity is not None
+            infinity = ite(minus, solver.word(target.infinity | target.sign_bit, target.width), target.infinity)
+            return code == ite(nan, nan_bits, infinity)
+        sign = solver.false
+        for choice in reversed(query.choices):  # the first product that is special, unless the accumulator is
+            is_special = choice.any(lambda member: not member.is_finite) | query.scale.is_nan
+            sign = ite(is_special, choice.any(lambda member: member.negative), sign)
+        sign = ite(acc_special, query.acc[-1], sign)
+        return code == cat(nan_bits[:-1], sign)
+
+    def judged(self, query: Query, conditions: Sequence[Bool], rounded: Rounded, sign: Bool) -> Pins | None:
+        """Inputs that contradict that the result is a rounded number with a sign, with its flags."""
+        solver, width = query.solver, self.target.width
+        code = query.out[: width - 1]
+        if self.design.core.zero == POSITIVE:
+            sign = sign & (code != 0)
+        same_sign = query.out[width - 1] == sign
+        if not self.compares:
+            flags = [rounded.inexact, rounded.inexact & rounded.tiny, rounded.overflow, solver.false]
+            return self.search(query, conditions, rounded.claim & same_sign, flags)
+        inexact = ~(rounded.claim & ~rounded.inexact & (same_sign | (code == 0)))
+        infinity = code == (self.target.infinity or 0)
+        overflow = query.out[width + _OVERFLOW].implies(infinity)
+        return self.search(query, [*conditions, overflow], solver.true, [inexact, inexact & rounded.tiny, None, None])

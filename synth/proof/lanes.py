@@ -5,6 +5,7 @@ nets that the caller gives. Pairs with the same bits of such nets and the same p
 class.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,18 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwgen.blocks.block import Design
-from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.bitslice import Planes, all_words, evaluated, words_of
 from synth.proof.cases import Products
-from synth.proof.gates import Netlist, NotShownError, apply
-
-Planes = NDArray[np.uint64]
+from synth.proof.gates import Netlist, NotShownError
 
 
 @dataclass(frozen=True)
 class LaneClass:
     """Pairs of codes, and scales, with the same ``bits`` of some nets and the same product.
 
-    ``pins`` is one of them: codes ``a`` and ``b`` of the lane, ``scale`` if there is one.
+    ``pins`` is one of them: codes ``a`` and ``b`` of the lane, ``scale`` if there is one; ``place`` is the index of its
+    product, and ``pairs`` the number of all.
     """
 
     pins: Mapping[str, int]
@@ -34,23 +34,24 @@ class LaneClass:
     negative: bool
     undefined: bool
     bits: tuple[bool, ...]
+    place: int
+    pairs: int
+
+    @property
+    def is_finite(self) -> bool:
+        return math.isfinite(self.product)
 
 
 class Lanes:
-    """The lanes of a netlist.
+    """The lanes of a netlist, which has the ports of the reference model.
 
-    Parameters
-    ----------
-    design : Design
-    netlist : Netlist
-        With the ports of the reference model.
+    With ``scaled`` the scale multiplies each product, as in exact sums; others are multiplied as a whole.
     """
 
-    def __init__(self, design: Design, netlist: Netlist):
+    def __init__(self, design: Design, netlist: Netlist, scaled: bool):
         self.design, self.netlist, self.count = design, netlist, design.lanes
         self.codes = {name: (netlist.input_nets(name), fmt.width) for name, fmt in design.codes.items()}
-        is_exact = design.core.accumulator == "exact"  # others multiply the sum
-        self.scale = list(netlist.input_nets("scale")) if design.scale_bits and is_exact else []
+        self.scale = list(netlist.input_nets("scale")) if design.scale_bits and scaled else []
 
     def nets_of(self, lane: int) -> list[int]:
         """The input nets of a lane: a, b, scale, as in the index of a product."""
@@ -65,20 +66,13 @@ class Lanes:
     @cached_property
     def negative(self) -> NDArray[np.bool_]:
         """Signs of all products; of those that are not finite, the exclusive or of the codes' sign bits."""
-        (fa, fb), (a, b) = self.design.codes.values(), (self.products.a, self.products.b)
-        signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)
-        return np.where(np.isfinite(self.products.values), np.signbit(self.products.values), signs)
+        values = self.products.values
+        return np.where(np.isfinite(values), np.signbit(values), self.products.signs)
 
     @cached_property
     def supports(self) -> list[int]:
-        """For each net, a bit set of the inputs that it depends on: bit n for net n."""
-        masks = [0, 0, *(1 << net for net in range(2, self.netlist.first_gate))]
-        for gate in self.netlist.gates:
-            mask = 0
-            for pin in gate.pins:
-                mask |= masks[pin]
-            masks.append(mask)
-        return masks
+        """See :meth:`Netlist.supports`."""
+        return self.netlist.supports()
 
     def lane_of(self, net: int, others: int = 0) -> int | None:
         """The lane that a net belongs to, or None; it may also depend on the inputs ``others``, a bit set."""
@@ -88,22 +82,25 @@ class Lanes:
                 return None if support & ~allowed else lane
         return None
 
+    def split(self, terms: Mapping[int, int], others: int = 0) -> list[dict[int, int]]:
+        """The terms of a sum by the lane that they belong to; those of no lane are last."""
+        parts: list[dict[int, int]] = [{} for _ in range(self.count + 1)]
+        for net, weight in terms.items():
+            lane = self.lane_of(net, others) if net >= 0 else None
+            parts[-1 if lane is None else lane][net] = weight
+        return parts
+
     @cached_property
     def _masks(self) -> list[tuple[int, int]]:
-        """Bit sets of each lane's codes, alone and with the scale."""
+        """Bit sets of each lane's codes, alone and with the scale, which a single lane has for itself."""
         scale = sum(1 << net for net in self.scale)
-        own = [sum(1 << net for net in self.nets_of(lane)) & ~scale for lane in range(self.count)]
-        return [(mask, mask | scale) for mask in own]
+        whole = [sum(1 << net for net in self.nets_of(lane)) for lane in range(self.count)]
+        return [(mask if self.count == 1 else mask & ~scale, mask) for mask in whole]
 
     def frontier(self, outputs: Iterable[int], known: Collection[int]) -> list[list[int]]:
         """For each lane the nets that belong to it and that gates of ``outputs`` read, up to ``known`` nets.
 
-        Nets that depend on known ones belong to no lane.
-
-        Raises
-        ------
-        NotShownError
-            If an output depends on codes or scales in another way.
+        Nets that depend on known ones belong to no lane. It is an error if an output depends on codes in another way.
         """
         found: list[set[int]] = [set() for _ in range(self.count)]
         behind = self.netlist.reached_from(set(known))
@@ -125,17 +122,9 @@ class Lanes:
                 waiting += self.netlist.gates[net - self.netlist.first_gate].pins
         return [sorted(nets) for nets in found]
 
-    def planes(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> Planes:
-        """Bit planes of nets for all pairs and scales, with the values of ``known`` nets: shape (nets, words)."""
-        codes = self._indices
-        inputs = self.nets_of(lane)
-        given = {**known, **dict(zip(inputs, codes, strict=True))}
-        return evaluated(self.netlist, nets, given, codes.shape[1])
-
     @cached_property
     def _indices(self) -> Planes:
-        count = self.products.values.size
-        return to_planes(np.tile(np.arange(count), -(-CASES // count)), len(self.nets_of(0)))
+        return all_words(len(self.nets_of(0)))
 
     def classes(
         self,
@@ -148,24 +137,17 @@ class Lanes:
         products = self.products
         keys = [products.values.view(np.uint64), products.undefined, self.negative]
         keys += [] if key is None else [key.astype(np.int64).view(np.uint64)]
-        words = self._words(lane, nets, known)
-        _, first = np.unique(np.vstack([*words, *keys]), axis=1, return_index=True)
-        found = []
-        for place in first.tolist():
+        known = {**known, **dict(zip(self.nets_of(lane), self._indices, strict=True))}
+        planes = evaluated(self.netlist, nets, known, self._indices.shape[1])
+        words = [word[: products.values.size] for word in words_of(planes)]
+        _, first, counts = np.unique(np.vstack([*words, *keys]), axis=1, return_index=True, return_counts=True)
+        classes = []
+        for place, pairs in zip(first.tolist(), counts.tolist(), strict=True):
             bits = tuple(bool(int(words[number // 64][place]) >> number % 64 & 1) for number in range(len(nets)))
-            pins = {"a": int(products.a[place]), "b": int(products.b[place])}
-            if self.scale:
-                pins["scale"] = int(products.scale[place]) & (1 << self.design.scale_bits) - 1
             negative, undefined = bool(self.negative[place]), bool(products.undefined[place])
-            found.append(LaneClass(pins, float(products.values[place]), negative, undefined, bits))
-        return found
-
-    def _words(self, lane: int, nets: Sequence[int], known: Mapping[int, Planes | np.uint64]) -> list[NDArray[Any]]:
-        if not nets:
-            return []
-        planes, count = self.planes(lane, nets, known), self.products.values.size
-        starts = range(0, len(planes), 64)
-        return [from_planes(np.ascontiguousarray(planes[start : start + 64]))[:count] for start in starts]
+            value = float(products.values[place])
+            classes.append(LaneClass(products.pins(place), value, negative, undefined, bits, place, pairs))
+        return classes
 
     def codes_of_sum(self, total: int, lsb_exponent: int) -> dict[int, Mapping[str, int]]:
         """Codes of lanes whose products add up to ``total * 2**lsb_exponent``; empty if none are found."""
@@ -179,7 +161,7 @@ class Lanes:
                 return {}
             sign = -1 if rest < 0 else 1
             place = order[int(np.searchsorted(scaled[order], sign * float(scaled[place])))]
-            chosen[lane] = {"a": int(products.a[place]), "b": int(products.b[place])}
+            chosen[lane] = products.pins(int(place))
             rest -= Fraction(float(scaled[place]))
         return {} if rest else chosen
 
@@ -193,21 +175,6 @@ class Lanes:
                 pins["scale"] = codes["scale"]
         return {**pins, **others}
 
-
-def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes | np.uint64], words: int) -> Planes:
-    """Bit planes of nets that depend on ``known`` nets alone."""
-    needed: set[int] = set()
-    waiting = [net for net in nets if net > 1 and net not in known]
-    while waiting:
-        net = waiting.pop()
-        if net not in needed:
-            if net < netlist.first_gate:
-                raise NotShownError("a net depends on other inputs than it should")
-            needed.add(net)
-            pins = netlist.gates[net - netlist.first_gate].pins
-            waiting += [pin for pin in pins if pin > 1 and pin not in known]
-    values: dict[int, Any] = {0: np.uint64(0), 1: ~np.uint64(0), **known}
-    for net in sorted(needed):
-        gate = netlist.gates[net - netlist.first_gate]
-        values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
-    return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)
+    def pins_of(self, members: Sequence[LaneClass], others: Mapping[str, int]) -> dict[str, int]:
+        """Inputs of the block from a class for each lane, and other inputs."""
+        return self.pins({lane: member.pins for lane, member in enumerate(members)}, others)

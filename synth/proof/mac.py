@@ -7,138 +7,69 @@ sees classes and accumulators, but no multiplier.
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
+from bitwuzla import RoundingMode
 from numpy.typing import NDArray
 
 import golden
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
-from synth.proof.bitslice import CASES, from_planes, to_planes
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.bitslice import Planes, all_words, evaluated, from_planes
 from synth.proof.cases import Products
-from synth.proof.gates import Netlist, apply
-from synth.proof.solver import Proof, Solver
-
-if TYPE_CHECKING:
-    from bitwuzla import Term
+from synth.proof.dot import Choice, SumProof, specials_after
+from synth.proof.floating import Query
+from synth.proof.gates import Netlist, NotShownError
+from synth.proof.lanes import LaneClass, Lanes
+from synth.proof.rounded import NormalizedProof, Number
+from synth.proof.rounding import NEAR, SPECIAL, ZERO, Part
+from synth.proof.solver import Claim, Pins, Solver
 
 _NO_EXPONENT = 1 << 20
 """Stands for the exponent of zeros, infinities and NaNs."""
 
 
-@dataclass(frozen=True)
-class _Class:
-    """Pairs of codes, and scales if there are any, with the same bits ``cut`` and the same product.
+class MacProof(SumProof):
+    """A MAC; a part covers all pairs of codes whose products have the same exponent: the classes of a group."""
 
-    ``pins`` is one of them, ``pairs`` their number; ``undefined`` means that the product is 0 * infinity.
-    """
-
-    pins: Mapping[str, int]
-    product: float
-    undefined: bool
-    pairs: int
-    cut: tuple[bool, ...]
-
-
-@dataclass(frozen=True)
-class _Query:
-    """A symbolic accumulator and a symbolic class of a group; ``chosen`` has a term for each class."""
-
-    solver: Solver
-    acc: "Term"
-    group: Sequence[_Class]
-    chosen: Sequence["Term"]
-
-    def any(self, which: Sequence[bool]) -> "Term":
-        """Whether ``which`` is true for the chosen class."""
-        hit = [term for term, this in zip(self.chosen, which, strict=True) if this]
-        if not hit or len(hit) == len(which):
-            return self.solver.true if hit else self.solver.false
-        return self.solver.either(hit)
-
-    def select(self, values: Sequence[int], width: int) -> "Term":
-        """The value of the chosen class, as a word."""
-        return self.solver.join([self.any([bool(value >> place & 1) for value in values]) for place in range(width)])
-
-    @property
-    def undefined(self) -> "Term":
-        """Whether the product is 0 * infinity."""
-        return self.any([member.undefined for member in self.group])
-
-
-class MacProof(Proof):
-    """A MAC; a part covers all pairs of codes whose products have the same exponent."""
-
+    keeps_adders = False
     knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero", "optimize"})
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
-        nets = [net for name in self.inputs if name != "acc_in" for net in netlist.input_nets(name)]
-        count = 1 << len(nets)
-        pair = np.tile(np.arange(count), -(-CASES // count))
-        self.cut, words = self._cut(dict(zip(nets, to_planes(pair, len(nets)), strict=True)), count)
-        products = Products.of(design)
-        product = products.values
-        exponents = np.where(np.isfinite(product) & (product != 0), np.frexp(product)[1], _NO_EXPONENT)
-        keys = np.vstack([words, product.view(np.uint64), products.undefined.astype(np.uint64)])
-        _, first, pairs = np.unique(keys, axis=1, return_index=True, return_counts=True)
-        groups: dict[int, list[_Class]] = {}
-        for place, number in zip(first.tolist(), pairs.tolist(), strict=True):
-            cut = tuple(bool(int(words[i // 64, place]) >> i % 64 & 1) for i in range(len(self.cut)))
-            pins = {"a": int(products.a[place]), "b": int(products.b[place])}
-            if design.scale_bits:
-                pins["scale"] = int(products.scale[place]) & (1 << design.scale_bits) - 1
-            member = _Class(pins, float(product[place]), bool(products.undefined[place]), number, cut)
-            groups.setdefault(int(exponents[place]), []).append(member)
+        self.lanes = Lanes(design, netlist, scaled=True)
+        (self.cut,) = self.lanes.frontier(netlist.driven, self.acc_nets)
+        groups: dict[int, list[LaneClass]] = {}
+        for member in self.lanes.classes(0, self.cut, {}):
+            has_exponent = member.is_finite and member.product
+            groups.setdefault(int(np.frexp(member.product)[1]) if has_exponent else _NO_EXPONENT, []).append(member)
         self.groups = [groups[exponent] for exponent in sorted(groups)]
-        self.parts = len(self.groups)
 
-    def _cut(self, bits: Mapping[int, NDArray[np.uint64]], count: int) -> tuple[list[int], NDArray[np.uint64]]:
-        """The nets at the cut, and their bits for every pair of codes: 64 nets per word."""
-        netlist = self.netlist
-        moving = netlist.reached_from(netlist.input_nets("acc_in"))
-        values: dict[int, Any] = {0: np.uint64(0), 1: np.uint64(0xFFFFFFFFFFFFFFFF), **bits}
-        ends = set(netlist.driven)
-        for net, gate in enumerate(netlist.gates, netlist.first_gate):
-            if net in moving:
-                ends |= set(gate.pins)
-            else:
-                values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
-        cut = sorted(net for net in ends if net not in moving and net > 1)
-        if not cut:
-            return cut, np.zeros((0, count), np.uint64)
-        planes = np.array([np.broadcast_to(values[net], bits[netlist.input_nets("a")[0]].shape) for net in cut])
-        words = [from_planes(np.ascontiguousarray(planes[start : start + 64])) for start in range(0, len(planes), 64)]
-        return cut, np.array(words)[:, :count]
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The sums of all accumulators and the products of an exponent."""
+        acc_bits = self.inputs["acc_in"]
+        counts = [sum(member.pairs for member in group) << acc_bits for group in self.groups]
+        return [
+            Claim(f"products: {group[0].product}", count, partial(self._sums, group))
+            for group, count in zip(self.groups, counts, strict=True)
+        ]
 
-    def cases(self, part: int) -> int:
-        """All accumulators with all pairs of the part."""
-        return sum(member.pairs for member in self.groups[part]) << self.inputs["acc_in"]
-
-    def prove(self, part: int) -> dict[str, int] | None:
-        """Search any class of the part and any accumulator."""
-        solver, group, width = Solver(), self.groups[part], self.inputs["acc_in"]
-        acc = solver.variable("acc_in", width)
-        size = len(group).bit_length()
-        number = solver.variable("class", size)
-        chosen = [solver.equal(number, solver.word(i, size)) for i in range(len(group))]
-        known = dict(zip(self.netlist.input_nets("acc_in"), solver.bits(acc, width), strict=True))
-        query = _Query(solver, acc, group, chosen)
-        for place, net in enumerate(self.cut):
-            known[net] = query.any([member.cut[place] for member in group])
-        out = solver.outputs(self.netlist, known)
-        claim, expected = self._claim(query, solver.extract(out, width - 1))
-        expected = self.expected_flags(expected)
-        flags = solver.bits(out, width + len(expected))[width:]
-        claim = solver.all([claim, *(solver.equal(*pair) for pair in zip(flags, expected, strict=True))])
-        values = solver.search(solver.term("IMPLIES", solver.either(chosen), claim), {"acc_in": acc, "class": number})
-        return None if values is None else {**group[values["class"]].pins, "acc_in": values["acc_in"]}
+    def _sums(self, group: Sequence[LaneClass]) -> Pins | None:
+        solver, width = Solver(), self.inputs["acc_in"]
+        acc, choice = solver.variable("acc_in", width), Choice.of(solver, "class_0", group)
+        out = solver.outputs(self.netlist, self.bound("acc_in", acc) | choice.known(self.cut))
+        claim, expected = self.claim(acc, choice, out[:width])
+        flags = solver.same([*out][width:], self.expected_flags(expected))
+        found = self.searched([choice], [], claim & flags, {"acc_in": acc})
+        return None if found is None else {**found[1][0].pins, "acc_in": found[0]["acc_in"]}
 
     @abstractmethod
-    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
+    def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
         """The claim about an accumulator, the chosen class and their sum ``out``; and the expected flags."""
 
 
@@ -150,41 +81,26 @@ class Binary32Proof(MacProof):
         "the gates that depend on the codes alone are evaluated for all pairs"
     )
 
-    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
-        from bitwuzla import RoundingMode
-
-        solver, wide = query.solver, golden.get("binary32")
-        assert wide.canonical_nan is not None
-        products = [np.float32(member.product) for member in query.group]
-        words = [wide.canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
-        numbers = query.acc, query.select(words, 32), out
-        first, second, result = (solver.term("FP_TO_FP_FROM_BV", number, indices=(8, 24)) for number in numbers)
-
-        def added(mode: RoundingMode) -> "Term":
-            return solver.term("FP_ADD", solver.manager.mk_rm_value(mode), first, second)
-
-        def none(kind: str) -> "Term":
-            return solver.all([solver.negate(solver.term(kind, operand)) for operand in (first, second)])
-
-        total = added(RoundingMode.RNE)
-        nan = solver.term("FP_IS_NAN", total)
-        canonical = solver.equal(out, solver.word(wide.canonical_nan, 32))
-        same = solver.all([solver.negate(solver.term("FP_IS_NAN", result)), solver.equal(result, total)])
-        claim = solver.choose(nan, canonical, same)
+    def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
+        canonical_nan = golden.get("binary32").canonical_nan
+        assert canonical_nan is not None
+        products = [np.float32(member.product) for member in choice.classes]
+        words = [canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
+        first, second, result = (word.as_float(8) for word in (acc, choice.select(words, 32), out))
+        total = first.plus(second, RoundingMode.RNE)
+        claim = ite(total.is_nan, out == canonical_nan, ~result.is_nan & (result == total))
         if self.design.core.zero == POSITIVE:
-            claim = solver.choose(solver.term("FP_IS_ZERO", total), solver.equal(out, solver.word(0, 32)), claim)
+            claim = ite(total.is_zero, out == 0, claim)
         if len(self.outputs) == 1:
             return claim, []
         # a sum is inexact if rounding down and up give different numbers, and tiny if truncation makes it subnormal
-        finite = solver.all([none("FP_IS_INF"), none("FP_IS_NAN")])
-        unequal = solver.negate(solver.term("FP_EQUAL", added(RoundingMode.RTN), added(RoundingMode.RTP)))
-        lost = solver.all([finite, unequal])
-        tiny = solver.negate(solver.term("FP_IS_NORMAL", added(RoundingMode.RTZ)))
-        overflow = solver.all([finite, solver.term("FP_IS_INF", total)])
-        quiet = solver.bits(query.acc, 32)[22]
-        signaling = solver.all([solver.term("FP_IS_NAN", first), solver.negate(quiet)])
-        opposite = solver.all([none("FP_IS_NAN"), nan])
-        return claim, [lost, solver.all([lost, tiny]), overflow, solver.either([query.undefined, opposite, signaling])]
+        are_numbers = ~(first.is_nan | second.is_nan)
+        finite = ~(first.is_inf | second.is_inf) & are_numbers
+        down, up, cut = (first.plus(second, mode) for mode in (RoundingMode.RTN, RoundingMode.RTP, RoundingMode.RTZ))
+        lost = finite & ~down.has_value_of(up)
+        undefined = choice.any(lambda member: member.undefined)
+        invalid = undefined | are_numbers & total.is_nan | first.is_nan & ~acc[22]
+        return claim, [lost, lost & ~cut.is_normal, finite & total.is_inf, invalid]
 
 
 class ExactProof(MacProof):
@@ -195,26 +111,157 @@ class ExactProof(MacProof):
         "the gates that depend on the codes alone are evaluated for all pairs"
     )
 
-    def _claim(self, query: _Query, out: "Term") -> tuple["Term", list["Term"]]:
-        solver, acc, unit = query.solver, query.acc, self.design.exact
+    def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
+        unit = self.design.exact
         assert unit is not None
-        width = unit.value_width
-        products = [member.product for member in query.group]
-        unit_in_last_place = Fraction(2) ** unit.lsb_exponent
-        multiples = [Fraction(product if np.isfinite(product) else 0) / unit_in_last_place for product in products]
+        products = (Fraction(member.product if member.is_finite else 0) for member in choice.classes)
+        multiples = [product / Fraction(2) ** unit.lsb_exponent for product in products]
         if any(multiple.denominator != 1 for multiple in multiples):  # no assertion: it must hold under python -O
             raise RuntimeError("a product is not a multiple of the accumulator's last bit")
-        addend = query.select([multiple.numerator % (1 << width) for multiple in multiples], width)
-        before = solver.extract(acc, width - 1)
+        width = unit.value_width
+        addend = choice.select([multiple.numerator % (1 << width) for multiple in multiples], width)
+        total, never = acc[:width] + addend, choice.solver.false
+        sticky, invalid = specials_after(choice.solver, [choice], acc[width:])
+        overflow = (acc[width - 1] == addend[-1]) & (total[-1] != acc[width - 1])
+        return out == cat(total, *sticky), [never, never, overflow, invalid]
 
-        def flag(place: int, sets: Sequence[bool]) -> "Term":
-            return solver.either([solver.bits(acc, unit.width)[place], query.any(sets)])
 
-        pos = flag(width, [product == np.inf for product in products])
-        neg = flag(width + 1, [product == -np.inf for product in products])
-        known_nan = flag(width + 2, [bool(np.isnan(product)) for product in products])
-        both = solver.all([pos, neg])
-        sticky = solver.join([pos, neg, solver.either([known_nan, both])])
-        claim = solver.equal(out, solver.term("BV_CONCAT", sticky, solver.term("BV_ADD", before, addend)))
-        invalid = solver.either([query.undefined, solver.all([both, solver.negate(known_nan)])])
-        return claim, [solver.false, solver.false, solver.term("BV_SADD_OVERFLOW", before, addend), invalid]
+class _Numbers(NamedTuple):
+    """The nets for all pairs of codes, and scales, whose products are finite and not 0; ``places`` has their indices.
+
+    ``products`` are those of all pairs. A product is ``significands * 2**weights``; ``exponents`` are unsigned words.
+    """
+
+    products: Products
+    places: NDArray[np.int64]
+    significands: NDArray[np.int64]
+    exponents: NDArray[np.int64]
+    weights: NDArray[np.int64]
+
+
+class SplitMacProof(NormalizedProof):
+    """A MAC with the nets ``product__significand`` and ``product__exponent``.
+
+    They are evaluated for all pairs of codes and scales, as the product's factors if it is finite and not 0. Signs,
+    zeros, infinities and NaN are classes of pairs: see :class:`synth.proof.dot.SumProof`.
+    """
+
+    method = (
+        "proof by decomposition: the product's significand and exponent are evaluated for all pairs of codes, and the "
+        "solver (bitwuzla) rounds the sums of all such products and accumulators, by their distance"
+    )
+    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero"})
+    significand, exponent = "product__significand", "product__exponent"
+
+    def word(self, name: str) -> tuple[int, ...]:
+        """The same; products of powers of two have no net for their significand, which is 1."""
+        powers_of_two = all(fmt.precision == 1 for fmt in self.design.codes.values())
+        return (1,) if name == self.significand and powers_of_two else super().word(name)
+
+    @cached_property
+    def _numbers(self) -> _Numbers:
+        products = Products.of(self.design)
+        places = np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
+        significands, exponents = (self._evaluated(name, {})[places] for name in (self.significand, self.exponent))
+        weights = np.frexp(products.values[places])[1] - np.frexp(significands)[1]
+        return _Numbers(products, places, significands, exponents, weights.astype(np.int64))
+
+    @cached_property
+    def _codes(self) -> dict[int, Planes]:
+        """Bit planes of all pairs of codes, and scales, by input net."""
+        nets = [net for name in (*self.design.codes, *self.scales.nets) for net in self.netlist.input_nets(name)]
+        return dict(zip(nets, all_words(len(nets)), strict=True))
+
+    def _evaluated(self, name: str, known: Mapping[int, np.uint64]) -> NDArray[np.int64]:
+        """The word on a net for all products; ``known`` are other inputs."""
+        words = next(iter(self._codes.values())).size
+        return from_planes(evaluated(self.netlist, self.word(name), {**self._codes, **known}, words)).astype(np.int64)
+
+    def show(self) -> None:
+        """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
+        products, places, significands, exponents, weights = self._numbers
+        size = 1 << len(self.word(self.exponent))
+        wrong = np.ldexp(significands.astype(np.float64), weights) != np.abs(products.values[places])
+        wrong |= (weights - self.number.origin - exponents) % size != 0
+        if wrong.any():
+            raise NotShownError("significand and exponent are not the product of some codes", [self._pins(wrong)])
+
+    @cached_property
+    def number(self) -> Number:
+        weights, exponents, significands = self._numbers.weights, self._numbers.exponents, self._numbers.significands
+        origin = int(weights[0] - exponents[0])
+        integer_bits = len(self.word(self.significand)) + 1 - int(significands.min()).bit_length()
+
+        def is_not_zero(query: Query) -> Bool:
+            first = query.words[self.significand][-integer_bits:]
+            return query.any(lambda member: member.product != 0) & (first != 0)
+
+        return Number(
+            origin,
+            (int(weights.min()) - origin, int(weights.max()) - origin),
+            lambda query: query.any(lambda member: member.negative),
+            lambda query: query.any(lambda member: member.product == 0),
+            is_not_zero,
+            integer_bits,
+        )
+
+    def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
+        """The same; or codes that have the product that the solver has found, if these do not differ."""
+        products, places, significands, exponents, _ = self._numbers
+        own = super().example(values, members)
+        hits = (significands == values[self.significand]) & (exponents == values[self.exponent])
+        hits &= np.signbit(products.values[places]) == members[0].negative
+        return self._pins(hits) | {"acc_in": values["acc_in"]} if hits.any() and not self.differs(own) else own
+
+    def _pins(self, which: NDArray[np.bool_]) -> Pins:
+        """Inputs of the first of some products."""
+        pins = self._numbers.products.pins(int(self._numbers.places[np.flatnonzero(which)[0]]))
+        return self.lanes.pins({}, pins)
+
+
+class TwoPathMacProof(SplitMacProof):
+    """A MAC built for speed, with the nets ``product_significand``, ``product_exponent`` and ``places``.
+
+    The last one is the product's exponent minus the accumulator's, plus a constant. It is computed beside
+    ``product_exponent``, not from it, and evaluated for all pairs of codes and scales with all exponent fields of the
+    accumulator.
+    """
+
+    method = (
+        "proof by decomposition: the product's significand and exponent, and the latter's difference from the "
+        "accumulator's, are evaluated for all pairs of codes and all exponents of accumulators, and the solver "
+        "(bitwuzla) rounds the sums of all such products and accumulators, by their distance"
+    )
+    knows = SplitMacProof.knows | {"optimize"}
+    significand, exponent, places = "product_significand", "product_exponent", "places"
+
+    def show(self) -> None:
+        """The same; and the difference is what queries take it for."""
+        super().show()
+        target, size = self.target, 1 << len(self.word(self.places))
+        last = (1 << target.exponent_bits) - int(not target.flush)  # the field of infinities is not among them
+        for field in range(last):
+            wrong = (self._places(field) - self._numbers.weights + self.field_weight(field) - self._offset) % size != 0
+            if wrong.any():
+                pins = self._pins(wrong) | {"acc_in": field << target.fraction_bits}
+                raise NotShownError("places is not the difference of the exponents of some inputs", [pins])
+
+    @cached_property
+    def _offset(self) -> int:
+        """``places`` plus the weight of the accumulator's last bit minus that of the product's."""
+        return int(self._places(1)[0] - self._numbers.weights[0]) + self.field_weight(1)
+
+    def _places(self, field: int) -> NDArray[np.int64]:
+        """The net for all products and an exponent field of the accumulator."""
+        nets = self.acc_nets[self.target.fraction_bits : -1]
+        known = {net: ~np.uint64(0) if field >> place & 1 else np.uint64(0) for place, net in enumerate(nets)}
+        return self._evaluated(self.places, known)[self._numbers.places]
+
+    def derived(self, solver: Solver, part: Part, exponent: Bits, acc: Bits) -> Mapping[str, Bits]:
+        """The difference; any one if it does not matter."""
+        bits = len(self.word(self.places))
+        if part.kind in (SPECIAL, ZERO):
+            return {self.places: solver.variable(self.places, bits)}
+        if part.kind == NEAR:
+            return {self.places: solver.number(self._offset - part.distance, bits)}
+        return {self.places: (exponent - self.acc_weight(acc) + (self.number.origin + self._offset))[:bits]}

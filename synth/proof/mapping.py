@@ -6,7 +6,7 @@ from hwgen.blocks.block import Pipeline
 from hwgen.tools import yosys
 from synth.area.liberty import Library, richest_first
 from synth.proof.gates import Netlist
-from synth.proof.unroll import COMBINATIONAL, parse, parse_rows, parse_step
+from synth.proof.unroll import COMBINATIONAL, parse
 
 _READ = """\
 {functions}
@@ -83,24 +83,15 @@ opt_clean -purge
 
 
 def read(
-    verilog: str,
-    top: str,
-    system_verilog: bool = False,
-    pipeline: Pipeline = COMBINATIONAL,
-    *,
-    thorough: bool = True,
+    verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL, *, thorough: bool = True
 ) -> Netlist:
     """Map a module to simple gates; a ``pipeline`` is reduced to its combinational function.
 
     Thorough mapping merges signals that are equal for a deep reason, which takes minutes for sums of many lanes. It
     pays if all inputs are enumerated.
 
-    Raises
-    ------
-    YosysError
-        If Yosys cannot read or map the module.
-    NetlistError
-        If the module is not a combinational block, or has undriven or undefined outputs.
+    It is a YosysError if Yosys cannot read or map the module, and a NetlistError if that is not a combinational block,
+    or has undriven or undefined outputs.
     """
     # Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
     words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}
@@ -110,20 +101,11 @@ def read(
 
 def read_adders(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     """Map a module to simple gates and full adders: sums stay what they are, with the errors of :func:`read`."""
-    return parse(_with_adders(verilog, top, system_verilog), top, pipeline)
+    return parse(with_adders(verilog, top, system_verilog), top, pipeline)
 
 
-def read_step(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> Netlist:
-    """The same for the step of a processing element, see :func:`synth.proof.unroll.parse_step`."""
-    return parse_step(_with_adders(verilog, top, system_verilog), top, stages, interleave)
-
-
-def read_rows(verilog: str, top: str, system_verilog: bool, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
-    """The same for an accumulator in carry-save form, see :func:`synth.proof.unroll.parse_rows`."""
-    return parse_rows(_with_adders(verilog, top, system_verilog), top, stages, interleave)
-
-
-def _with_adders(verilog: str, top: str, system_verilog: bool) -> str:
+def with_adders(verilog: str, top: str, system_verilog: bool) -> str:
+    """The module that :func:`read_adders` parses, as Yosys's JSON."""
     return _run(_reading(top, system_verilog) + _KEEP_ADDERS, {"module.v": verilog}, "netlist.json")
 
 

@@ -1,36 +1,22 @@
-"""The proof of dot products with an accumulator that rounds."""
+"""The proofs of sums that are rounded: a number and an accumulator, by the distance of their bits."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import ClassVar
 
 from golden.wide import POSITIVE
-from hwgen.blocks.block import Design
-from synth.proof.dot import Choice
-from synth.proof.floating import ProductsSumProof, Query
-from synth.proof.gates import Netlist
-from synth.proof.rounding import Rounded, Rounding, Sum, summed
-from synth.proof.scales import EXPONENT_BITS
+from synth.proof.bits import Bits, Bool, ite
+from synth.proof.floating import FloatSumProof, Query
+from synth.proof.lanes import LaneClass
+from synth.proof.rounding import ABOVE, BELOW, EXPONENT_BITS, NEAR, SPECIAL, ZERO, Part, Rounded, rounded_to, sum_of
+from synth.proof.solver import Claim, Pins, Solver
 
-if TYPE_CHECKING:
-    from bitwuzla import Term
-
-_BEYOND = 4
-"""Places below the last bit of one number at which another is represented by its sign alone."""
-
-_SPECIAL, _BELOW, _ABOVE, _NEAR = "special", "below", "above", "near"
-"""What the accumulators of a part are: with any infinity or NaN; far below the sum, far above, or neither."""
+_SUM = "products_sum"
 
 
-class _Part(NamedTuple):
-    """Accumulators with some exponent fields, one after another; all if there are none."""
-
-    kind: str
-    fields: Sequence[int]
-
-
-class RoundedDotProof(ProductsSumProof):
+class RoundedDotProof(FloatSumProof):
     """A dot product into a wide format, of precision p.
 
     The module must have the net ``products_sum``, the exact sum S of all products, negated if the accumulator C is
@@ -49,127 +35,185 @@ class RoundedDotProof(ProductsSumProof):
         "solver (bitwuzla) rounds all sums with all accumulators, by the exponent of the accumulator"
     )
 
-    def __init__(self, design: Design, netlist: Netlist, compares: bool = False):
-        super().__init__(design, netlist, compares)
-        self.parts = 1
-        if not self.has_word("products_sum"):  # part 0 says so
-            return
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The sum, for all inputs; sums by the accumulator's exponent, where special ones may have no own field."""
+        claims = [Claim("the sum of the products", 0, self.check_sum)]
+        if not self.has_word(_SUM):  # which the first one says
+            return claims
         fields = range((1 << self.target.exponent_bits) - (0 if self.target.flush else 1))
         below = self.lsb_exponent - 2 * self.target.precision - 3
-        above = self.lsb_exponent + len(self.word("products_sum")) + 2
-        low = [field for field in fields if self._weight(field) <= below]
-        high = [field for field in fields if self._weight(field) >= above and field > 1]
-        near = [field for field in fields if field not in low and field not in high]
-        self.queries = [_Part(_SPECIAL, ()), *(_Part(_NEAR, (field,)) for field in near)]
-        self.queries += [_Part(kind, found) for kind, found in ((_BELOW, low), (_ABOVE, high)) if found]
-        self.parts = 1 + len(self.queries)
+        above = self.lsb_exponent + len(self.word(_SUM)) + 2
+        low = [field for field in fields if self.field_weight(field) <= below]
+        high = [field for field in fields if self.field_weight(field) >= above and field > 1]
+        near = [(NEAR, [field]) for field in fields if field not in low and field not in high]
+        count = 1 << sum(self.inputs.values()) - self.target.exponent_bits
+        claims.append(Claim("infinities and NaN", 0 if self.target.flush else count, self._specials))
+        for kind, own in [*near, (BELOW, low), (ABOVE, high)]:
+            if own:
+                claims.append(Claim(f"{kind}: {own}", len(own) * count, partial(self._finite, kind, own)))
+        return claims
 
-    def _weight(self, field: int) -> int:
-        """Exponent of the last bit of an accumulator."""
-        return (field if self.target.flush else max(field, 1)) - self.target.bias - self.target.fraction_bits
+    def _specials(self) -> Pins | None:
+        return self.specials(self.query(*self.unknown_acc(), [_SUM]))
 
-    def cases(self, part: int) -> int:
-        """Those of the part's exponent fields; special ones that have no field of their own count with the others."""
-        if not part:
-            return 0
-        kind, fields = self.queries[part - 1]
-        count = (0 if self.target.flush else 1) if kind == _SPECIAL else len(fields)
-        return count << (sum(self.inputs.values()) - self.target.exponent_bits)
+    def _finite(self, kind: str, fields: Sequence[int]) -> Pins | None:
+        """Sums of numbers, with accumulators that have one of some exponent fields, which follow one another."""
+        query = self.query(*self.unknown_acc(fields[0] if kind == NEAR else None), [_SUM])
+        acc, target, unknown = query.acc, self.target, query.words[_SUM].signed
+        negated = ite(acc[-1], -unknown, unknown)
+        total, true_total = (unknown, negated) if self.is_flipped else (negated, unknown)
+        no_sum, acc_zero = total == 0, acc[:-1] == 0
+        distance, places = self.field_weight(fields[0]) - self.lsb_exponent, target.precision + 4
+        weight = query.solver.number(self.lsb_exponent, EXPONENT_BITS)
+        exact, negative, zero = sum_of(target, Part(kind, distance), acc, total, weight, weight + distance, places)
+        code, field = query.out[: target.width - 1], acc[target.fraction_bits : -1]
+        if kind == ABOVE:
+            rounded = Rounded(code == acc[:-1], ~no_sum, query.solver.false, query.solver.false)
+        else:
+            rounded = rounded_to(target, code, exact)
+        if kind == BELOW:  # without products the sum is the accumulator
+            zero, negative = no_sum & acc_zero, negative & ~no_sum
+            claim, tiny = ite(no_sum, code == acc[:-1], rounded.claim), ite(no_sum, field == 0, rounded.tiny)
+            rounded = rounded._replace(claim=claim, inexact=rounded.inexact & ~no_sum, tiny=tiny)
+        all_negative = query.all(lambda member: member.negative)
+        sign = ite(zero, no_sum & acc_zero & acc[-1] & all_negative, negative ^ acc[-1])
+        limit = self.lanes.count * self.largest(self.lsb_exponent)
+        conditions = [
+            (field >= fields[0]) & (field <= fields[-1]),
+            (unknown >= -limit) & (unknown <= limit),
+            query.are_finite,
+            all_negative.implies(true_total <= 0),
+            ~query.solver.all(acc[:-1]) | (not target.flush),
+        ]
+        return self.judged(query, conditions, rounded, sign)
 
-    def prove(self, part: int) -> dict[str, int] | None:
-        """Part 0 shows the sum; the others round it."""
-        if not part:
-            self.check_sum()
-            return None
-        kind, fields = this = self.queries[part - 1]
-        query = self.query(["products_sum"], fields[0] if kind == _NEAR else None)
-        return self.specials(query) if kind == _SPECIAL else self._finite(query, this)
+    def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
+        """The same, if possible with lanes that have the sum that the solver has found."""
+        width = len(self.word(_SUM))
+        total = values[_SUM] - (values[_SUM] >> width - 1 << width)
+        if self.is_flipped and values["acc_in"] >> self.target.width - 1:
+            total = -total
+        is_finite = all(member.is_finite for member in members)
+        codes = self.lanes.codes_of_sum(total, self.lsb_exponent) if is_finite else {}
+        return self.lanes.pins(codes, {"acc_in": values["acc_in"]}) if codes else super().example(values, members)
+
+
+@dataclass(frozen=True)
+class Number:
+    """What proofs say of a number, with claims about queries."""
+
+    origin: int  # exponent of the last bit of a significand whose exponent is 0
+    exponents: tuple[int, int]  # the smallest and the largest one of a number that is not 0
+    minus: Callable[[Query], Bool]
+    is_zero: Callable[[Query], Bool]  # what holds for 0
+    is_not_zero: Callable[[Query], Bool]  # what holds for other numbers; also about the place of the first 1
+    integer_bits: int = 1  # bits of the significand among which is the first 1
+
+
+class NormalizedProof(FloatSumProof):
+    """A number T times a power of two, plus the accumulator C, rounded to a wide format of precision p.
+
+    The module must have the nets :attr:`significand`, which is T with n bits, and :attr:`exponent`. Part 0 shows what
+    they are. From there on T is any number whose first 1 is among its first ``integer_bits`` bits. The distance is that
+    of the last bits of C and T. The solver rounds the integer T + C for each distance: exponents that differ by a shift
+    share one proof. Two kinds of accumulators need no query for each distance, because the sign of one number stands
+    for the other:
+
+    * below: numbers of the target and midpoints between them are multiples of g times T's last bit, or coarser, for
+      g = min(1, 2**(n - integer_bits - p - 1)). C < g / 2 is represented by g / 4: no such number lies between T and
+      T + C.
+    * above: T is less than an eighth of the last place of C, and is represented by a sixteenth. Midpoints are at least
+      a quarter of a place away from C, the one below a power of two; this includes C = 0, and its place.
+    """
+
+    significand: ClassVar[str]
+    exponent: ClassVar[str]
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """What the number is; specials, zeros, and numbers by the distance of the accumulator."""
+        parts = []
+        if self.has_word(self.significand) and self.has_word(self.exponent):  # otherwise the first claim says so
+            low, high = self._grid - self.target.precision, len(self.word(self.significand)) + 2
+            parts = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
+            parts += [Part(NEAR, distance) for distance in range(low, high + 1)]
+        return self.shared_claims(
+            [("number", self.show), *((f"{part}", partial(self._search, part)) for part in parts)]
+        )
+
+    @abstractmethod
+    def show(self) -> None:
+        """Show that significand and exponent are the number; a NotShownError if not."""
+
+    @cached_property
+    @abstractmethod
+    def number(self) -> Number:
+        """What the number is."""
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other nets that queries take as unknown."""
+        return ()
+
+    def derived(self, _solver: Solver, _part: Part, _exponent: Bits, _acc: Bits) -> Mapping[str, Bits]:
+        """Other named words, made from the number's exponent and the accumulator."""
+        return {}
 
     # -- queries
 
-    def example(self, choices: Sequence[Choice], found: Mapping[str, int]) -> dict[str, int]:
-        """The same, if possible with lanes that have the sum that the solver has found."""
-        width = len(self.word("products_sum"))
-        total = found["products_sum"] - (found["products_sum"] >> width - 1 << width)
-        if self.is_flipped and found["acc_in"] >> self.target.width - 1:
-            total = -total
-        classes = [choice.classes[found[f"class_{lane}"]] for lane, choice in enumerate(choices)]
-        chosen = {}
-        if all(np.isfinite(member.product) for member in classes):
-            chosen = self.lanes.codes_of_sum(total, self.lsb_exponent)
-        return self.lanes.pins(chosen, {"acc_in": found["acc_in"]}) if chosen else super().example(choices, found)
+    @property
+    def _grid(self) -> int:
+        """See above: the exponent of g."""
+        return min(0, len(self.word(self.significand)) - self.number.integer_bits - self.target.precision - 1)
 
-    # -- numbers
-
-    def _finite(self, query: Query, part: _Part) -> dict[str, int] | None:
-        """Sums of numbers."""
-        solver, target, width = query.solver, self.target, self.target.width
-        word = len(self.word("products_sum"))
-        acc = solver.bits(query.acc, width)
-        unknown = total = true_total = query.words["products_sum"]
-        negated = solver.choose(acc[-1], solver.term("BV_NEG", unknown), unknown)
-        if self.is_flipped:
-            true_total = negated
+    def _search(self, part: Part) -> Pins | None:
+        """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
+        solver, acc = self.unknown_acc()
+        if part.kind == NEAR:
+            exponent = self.acc_weight(acc) - (self.number.origin + part.distance)
         else:
-            total = negated
-        no_sum, acc_zero = solver.equal(total, solver.word(0, word)), solver.negate(solver.either(acc[:-1]))
-        exact, negative, zero = self._sum(query, part, total)
-        code, acc_code = solver.extract(query.out, width - 2), solver.extract(query.acc, width - 2)
-        is_acc = solver.equal(code, acc_code)
-        if part.kind == _ABOVE:
-            rounded = Rounded(is_acc, solver.negate(no_sum), solver.false, solver.false)
-        else:
-            rounded = Rounding(solver, target).of(code, exact)
-        if part.kind == _BELOW:  # without products the sum is the accumulator
-            zero = solver.all([no_sum, acc_zero])
-            negative = solver.all([negative, solver.negate(no_sum)])
-            claim = solver.choose(no_sum, is_acc, rounded.claim)
-            inexact = solver.all([rounded.inexact, solver.negate(no_sum)])
-            tiny = solver.choose(no_sum, solver.negate(solver.either(acc[target.fraction_bits : -1])), rounded.tiny)
-            rounded = rounded._replace(claim=claim, inexact=inexact, tiny=tiny)
-        all_negative = solver.all(query.lanes(lambda member: member.negative))
-        minus_zero = solver.all([no_sum, acc_zero, acc[-1], all_negative])
-        sign = solver.choose(zero, minus_zero, solver.term("XOR", negative, acc[-1]))
-        if self.design.core.zero == POSITIVE:
-            sign = solver.all([sign, solver.negate(solver.equal(code, solver.word(0, width - 1)))])
+            exponent = solver.variable("exponent", EXPONENT_BITS).signed
+        words = {self.exponent: exponent[: len(self.word(self.exponent))]}
+        words |= self.derived(solver, part, exponent, acc)
+        query = self.query(solver, acc, [self.significand, *self.others], words)
+        if part.kind == SPECIAL:
+            return self.specials(query)
+        return self._zero(query) if part.kind == ZERO else self._finite(query, exponent, part)
 
-        limit = self.lanes.count * self.largest(self.lsb_exponent)
-        field = solver.extract(query.acc, width - 2, target.fraction_bits)
-        conditions = [
-            solver.term("BV_UGE", field, solver.word(part.fields[0], target.exponent_bits)),
-            solver.term("BV_ULE", field, solver.word(part.fields[-1], target.exponent_bits)),
-            solver.term("BV_SLE", unknown, solver.word(limit, word)),
-            solver.term("BV_SGE", unknown, solver.word(-limit % (1 << word), word)),
-            solver.negate(solver.either(query.lanes(lambda member: not np.isfinite(member.product)))),
-            solver.term("IMPLIES", all_negative, solver.term("BV_SLE", true_total, solver.word(0, word))),
-        ]
-        if target.flush:
-            conditions.append(solver.negate(solver.all(acc[:-1])))
-        return self.judged(query, conditions, rounded, sign)
+    def acc_weight(self, acc: Bits) -> Bits:
+        """Exponent of the last bit of the accumulator."""
+        field = acc[self.target.fraction_bits : -1]
+        if not self.target.flush:
+            field = ite(field == 0, 1, field)
+        return field.to(EXPONENT_BITS).signed - (self.target.bias + self.target.fraction_bits)
 
-    def _sum(self, query: Query, part: _Part, total: "Term") -> Sum:
-        """The exact sum of ``total``, which has the accumulator's sign, and the accumulator's magnitude."""
-        solver, target, word = query.solver, self.target, len(self.word("products_sum"))
-        k, precision, weight = target.fraction_bits, target.precision, self._weight(part.fields[0])
-        acc = solver.bits(query.acc, target.width)
-        some = solver.either(acc[:-1])
-        significand = solver.join([*acc[:k], some if target.flush else solver.either(acc[k:-1])])
-        if part.kind == _BELOW:
-            base = self.lsb_exponent - precision - _BEYOND
-            terms = (total, word, precision + _BEYOND), (solver.join([some]), 1, 0)
-        elif part.kind == _ABOVE:
-            base = weight - _BEYOND
-            minus = solver.extract(total, word - 1, word - 1)
-            sign = solver.term("BV_CONCAT", minus, solver.word(1, 1))
-            sign = solver.choose(solver.equal(total, solver.word(0, word)), solver.word(0, 2), sign)
-            terms = (sign, 2, 0), (significand, precision, _BEYOND)
-        else:
-            base = min(weight, self.lsb_exponent)
-            terms = (total, word, self.lsb_exponent - base), (significand, precision, weight - base)
-        size = max(bits + places for _, bits, places in terms) + 2
-        shifted = [
-            solver.term("BV_SHL", solver.term(kind, term, indices=(size - bits,)), solver.word(places, size))
-            for kind, (term, bits, places) in zip(("BV_SIGN_EXTEND", "BV_ZERO_EXTEND"), terms, strict=True)
-        ]
-        exact = solver.term("BV_ADD", *shifted)
-        return summed(solver, exact, size, solver.number(base, EXPONENT_BITS))
+    def _is_number(self, query: Query) -> Bool:
+        """Whether nothing is infinite or NaN."""
+        special = query.solver.all(query.acc[0 if self.target.flush else self.target.fraction_bits : -1])
+        return ~special & query.are_finite & ~query.scale.is_nan
+
+    def _zero(self, query: Query) -> Pins | None:
+        """The sum of 0 and the accumulator is the accumulator."""
+        acc, never = query.acc, query.solver.false
+        all_negative = query.all(lambda member: member.negative) & (self.design.core.zero != POSITIVE)
+        sign = acc[-1] & ((acc[:-1] != 0) | all_negative)
+        tiny = acc[self.target.fraction_bits : -1] == 0
+        rounded = Rounded(query.out[: self.target.width - 1] == acc[:-1], never, tiny, never)
+        return self.judged(query, [self.number.is_zero(query), self._is_number(query)], rounded, sign)
+
+    def _finite(self, query: Query, exponent: Bits, part: Part) -> Pins | None:
+        """Sums with a number that is not 0."""
+        weight, acc_weight = exponent + self.number.origin, self.acc_weight(query.acc)
+        flip = self.number.minus(query) ^ query.acc[-1]
+        magnitude, below = query.words[self.significand], 2 - self._grid
+        number = magnitude.to(magnitude.width + 1).signed
+        number = ite(flip, -number, number)
+        exact, negative, zero = sum_of(self.target, part, query.acc, number, weight, acc_weight, below)
+        rounded = rounded_to(self.target, query.out[: self.target.width - 1], exact)
+        low, high = self.number.exponents
+        conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
+        distance = acc_weight - weight
+        if part.kind in (BELOW, ABOVE):
+            conditions.append(distance <= part.distance if part.kind == BELOW else distance >= part.distance)
+        return self.judged(query, conditions, rounded, ~zero & (negative ^ query.acc[-1]))

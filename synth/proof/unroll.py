@@ -10,15 +10,16 @@ Only control values that a user may rely on are taken as known: ``in_valid`` in 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
+from golden import Flag
 from hwgen.blocks.block import RESETS, Pipeline
 from hwgen.netlist.emit import CLOCK
-from synth.proof.fold import Folder
-from synth.proof.gates import CARRY, GATES, SUM, Gate, Netlist, NetlistError, apply
+from synth.proof.gates import CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
 
 _PINS = {**dict.fromkeys(GATES, "AB"), "NOT": "A", "BUF": "A", "MUX": "ABS"}
 
@@ -38,6 +39,28 @@ COMBINATIONAL = Pipeline()
 ALWAYS_0 = "bits of the state that are 0"
 
 
+@dataclass(frozen=True)
+class RowsNetlist(Netlist):
+    """A step from two rows and ``enable``; inputs of the reference model have the value in the first row.
+
+    In both netlists the named word :data:`ALWAYS_0` has the inputs that are no registers, but 0.
+    """
+
+    now: Netlist = field(kw_only=True)
+    """The outputs as they follow in the same cycle from the state and, as ``sticky``, from the other register."""
+
+    def answers(self, cases: Sequence[Mapping[str, int]]) -> list[dict[str, int]]:
+        return super().answers([self._rows(pins) for pins in cases])
+
+    def _rows(self, pins: Mapping[str, int]) -> Mapping[str, int]:
+        if "enable" in pins:
+            return pins
+        width, bits = self.outputs["acc_out"] - 3, (self.inputs["acc_in"] - 3) // 2
+        value = pins["acc_in"] & (1 << width) - 1
+        first = value | (value >> width - 1) << width
+        return {**pins, "enable": 1, "acc_in": first | pins["acc_in"] >> width << 2 * bits}
+
+
 def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     """The netlist of a module from Yosys's JSON; for a pipeline, the combinational block that it delays."""
     module = _Module(json.loads(text)["modules"][top], top, bool(pipeline.stages))
@@ -50,24 +73,17 @@ def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
     return module.follow(data, results, [module.levels(rst=0, enable=1, in_valid=1), *running, {}])
 
 
-def parse_step(text: str, top: str, stages: int, interleave: int) -> Netlist:
+def parse_step(text: str, top: str, stages: int, interleave: int, rows: bool = False) -> Netlist:
     """A step of a processing element: from the inputs of a cycle and the accumulator to the accumulator afterwards.
 
     The netlist has the codes, ``acc_in`` and ``scale`` as inputs, and ``acc_out``, ``flags`` and ``overflow`` as
     outputs. That ``clear``, ``enable`` and ``rst`` work, and that flags are kept, is checked here.
+
+    With ``rows`` it is a :class:`RowsNetlist`, and the registers are ``state``, not ``acc``, and ``overflow_so_far`` or
+    ``flags_so_far``. ``acc_in`` is that state, and ``acc_out`` is ``acc`` in the cycle after the step, as are ``flags``
+    and ``overflow``. ``enable`` remains an input: what it does is not checked here.
     """
-    return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave)
-
-
-def parse_rows(text: str, top: str, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
-    """The same if the registers are ``state``, not ``acc``, and ``overflow_so_far`` or ``flags_so_far``.
-
-    ``acc_in`` is then that state, and ``acc_out`` is ``acc`` in the cycle after the step, as are ``flags`` and
-    ``overflow``. ``enable`` remains an input: what it does is not checked here. The second netlist has the same outputs
-    in the cycle of the state; its inputs are the state and, as ``sticky``, the other register. In both, the named word
-    :data:`ALWAYS_0` has the inputs that are no registers, but 0.
-    """
-    return _Module(json.loads(text)["modules"][top], top, True).step_of_rows(stages, interleave)
+    return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave, rows)
 
 
 class _Module:
@@ -183,127 +199,90 @@ class _Module:
         names = [name for name, net in self._module["netnames"].items() if bit in net["bits"]]
         return min(names, key=lambda name: (name.startswith("$"), len(name)), default="one of them")
 
-    def step(self, stages: int, interleave: int) -> Netlist:
+    def step(self, stages: int, interleave: int, rows: bool) -> Netlist:
         """See :func:`parse_step`."""
-        sticky = [name for name in ("flags", "overflow") if name in self.outputs]
         for name in ("clear", "enable", "rst"):
             if len(self.inputs.get(name, ())) != 1:
                 raise self._error(f"must have the 1-bit port {name} among its inputs, like every processing element")
-        state = {name: self.outputs.get(name, ()) for name in ("acc", *sticky)}
-        if not state["acc"] or not sticky or any(bit not in self._registers for word in state.values() for bit in word):
-            raise self._error("must have registers at its outputs acc and overflow, or flags")
-        self._check_reset(stages, state)
-        data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
-        controls = {name: self.inputs[name] for name in ("clear", "enable")}
-        flags = list(dict.fromkeys(bit for name in sticky for bit in state[name]))
-        ends: dict[str, Sequence[_Bit]] = {"acc_out": state["acc"], **{name: state[name] for name in sticky}}
-        results = {name: [self._registers[bit] for bit in word] for name, word in ends.items()}
-        before = {"acc_in": state["acc"], "sticky": flags}
-        running = [self.levels(rst=0)] * (stages + 1)
-        whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
-        return self._controlled(whole, data, [flags.index(bit) for name in sticky for bit in state[name]])
-
-    def _check_reset(self, stages: int, state: _Ports) -> None:
-        known = self._constants(self.levels(rst=1))
-        for cycle in range(stages + 1):
-            if any(known.get(self._registers[bit]) != 0 for word in state.values() for bit in word):
-                raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
-            known = self._constants(self._held(known) | self.levels(rst=0))
-
-    def step_of_rows(self, stages: int, interleave: int) -> tuple[Netlist, Netlist]:
-        """See :func:`parse_rows`."""
-        nets = self._module["netnames"]
-        sticky = [name for name in ("flags", "overflow") if f"{name}_so_far" in nets]
-        state = {name: nets[name]["bits"] for name in ("state", *(f"{name}_so_far" for name in sticky)) if name in nets}
-        live = {name: [bit for bit in word if bit != "0"] for name, word in state.items()}  # some bits are always 0
-        if len(state) != 2 or any(bit not in self._registers for word in live.values() for bit in word):
-            raise self._error("must have the registers state, and overflow_so_far or flags_so_far")
+        status = [name for name in ("flags", "overflow") if name in self.outputs]
+        words = {name: net["bits"] for name, net in self._module["netnames"].items()} if rows else self.outputs
+        own = ("state", "flags_so_far", "overflow_so_far") if rows else ("acc", *status)
+        state = {name: words[name] for name in own if name in words}
+        live = [bit for word in state.values() for bit in word if bit != "0" or not rows]
+        has_registers = own[0] in state and self._registers.keys() >= set(live)
+        if not has_registers or not 2 <= len(state) <= (2 if rows else 3):
+            problem = "the registers state, and overflow_so_far or flags_so_far"
+            raise self._error(f"must have {problem if rows else 'registers at its outputs acc and overflow, or flags'}")
         self._check_reset(stages, live)
-        rows, flags = (
-            [f"{place}: {bit}" if bit == "0" else bit for place, bit in enumerate(word)] for word in state.values()
-        )
+        # bits that are always 0 are inputs of their own
+        acc, *others = ([f"{n}: {bit}" if bit == "0" else bit for n, bit in enumerate(word)] for word in state.values())
+        flags = list(chain(*others))
+        sticky = flags if rows else list(dict.fromkeys(flags))
+        places = [sticky.index(bit) for bit in flags]  # the sticky bit of each output behind the accumulator
+        if rows and len(status) > 1:
+            places.append(Flag.OVERFLOW.bit_length() - 1)
+        if len(places) != sum(len(self.outputs[name]) for name in status):
+            raise self._error("must have the registers state, and overflow_so_far or flags_so_far")
+        results = {"acc_out" if name == "acc" else name: self.outputs[name] for name in ("acc", *status)}
+        before: dict[str, Sequence[_Bit]] = {"acc_in": acc, "sticky": sticky}
         data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
-        controls = {name: self.inputs[name] for name in ("clear", "enable")}
-        names = [name for name in ("flags", "overflow") if name in self.outputs]
-        results: dict[str, Sequence[_Bit]] = {"acc_out": self.outputs["acc"]}
-        results |= {name: self.outputs[name] for name in names}
-        running = [self.levels(rst=0)] * (stages + 2)
-        before = {"acc_in": rows, "sticky": flags}
-        try:
-            now = self.follow({}, results, state=before)
-        except NetlistError as error:
-            raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
-        whole = self.follow({**data, **controls}, results, running, before, stages + 1 - interleave)
-        whole, now = (self._with_zeros(netlist, before) for netlist in (whole, now))
-        folder = Folder(whole)
-        (clear,) = whole.input_nets("clear")
-        (enable,), acc, old = whole.input_nets("enable"), whole.input_nets("acc_in"), whole.input_nets("sticky")
-        empty: dict[int, int] = dict.fromkeys((*acc, *old), 0)
-
-        def outputs(constants: Mapping[int, int]) -> list[int]:
-            numbers = folder.fold(constants)
-            return [numbers[net] for net in whole.driven]
-
-        for level in (0, 1):
-            fresh = outputs({clear: 0, enable: level, **empty})
-            if outputs({clear: 1, enable: level}) != fresh or (level == 0 and any(fresh)):
-                raise self._error("must clear its accumulator and its flags, and nothing else, while clear is 1")
-        fresh, first = outputs({clear: 0, **dict.fromkeys(old, 0)}), whole.outputs["acc_out"]
-        if outputs({clear: 0})[:first] != fresh[:first]:
-            raise self._error("must have an accumulator that does not depend on earlier flags")
-        status = whole.driven[first:]
-        for output, net in enumerate((*old, *old[2:3]) if len(status) > len(old) else old, first):
-            levels = [outputs({clear: 0, net: level})[output] for level in (0, 1)]
-            if levels != [fresh[output], 1]:
-                raise self._error("must keep its flags until clear is 1")
-        numbers = folder.fold({clear: 0, **dict.fromkeys(old, 0)})
-        words, place = {}, 0
-        for name, width in whole.outputs.items():
-            words[name] = whole.driven[place : place + width]
-            place += width
-        inputs = {name: whole.input_nets(name) for name in (*data, "enable", "acc_in")}
-        return folder.netlist_of(numbers, inputs, words), now
+        inputs = {**data, "clear": self.inputs["clear"], "enable": self.inputs["enable"]}
+        if rows:
+            try:
+                now = self.follow({}, results, state=before)
+            except NetlistError as error:
+                raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
+        whole = self.follow(inputs, results, [self.levels(rst=0)] * (stages + 2), before, stages + 1 - interleave)
+        if not rows:
+            return self._controlled(whole, [*data, "acc_in"], places)
+        step = self._controlled(self._with_zeros(whole, before), [*data, "enable", "acc_in"], places)
+        named = step.top, step.inputs, step.outputs, step.gates, step.driven, step.named
+        return RowsNetlist(*named, now=self._with_zeros(now, before))
 
     def _with_zeros(self, netlist: Netlist, words: _Ports) -> Netlist:
         """The netlist with :data:`ALWAYS_0`."""
-        bits = [
-            (net, bit) for name, word in words.items() for net, bit in zip(netlist.input_nets(name), word, strict=True)
-        ]
-        zeros = tuple(net for net, bit in bits if bit not in self._registers)
+        pairs = [pair for name, word in words.items() for pair in zip(netlist.input_nets(name), word, strict=True)]
+        zeros = tuple(net for net, bit in pairs if bit not in self._registers)
         return replace(netlist, named={**netlist.named, ALWAYS_0: zeros})
 
-    def _controlled(self, whole: Netlist, data: _Ports, sticky_places: Sequence[int]) -> Netlist:
-        """The step with ``enable`` and without ``clear``, if a step with other controls follows from it."""
-        folder = Folder(whole)
-        (clear,), (enable,) = whole.input_nets("clear"), whole.input_nets("enable")
-        acc, sticky = whole.input_nets("acc_in"), whole.input_nets("sticky")
-        first = whole.outputs["acc_out"]
+    def _check_reset(self, stages: int, state: Sequence[_Bit]) -> None:
+        known = self._constants(self.levels(rst=1))
+        for cycle in range(stages + 1):
+            if any(known.get(self._registers[bit]) != 0 for bit in state):
+                raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
+            known = self._constants(self._held(known) | self.levels(rst=0))
+
+    def _controlled(self, whole: Netlist, inputs: Sequence[str], places: Sequence[int]) -> Netlist:
+        """The step from some inputs, without ``clear`` and maybe with ``enable``, if others follow from it.
+
+        ``places`` are those of the sticky bits that the outputs behind the accumulator go with.
+        """
+        folder, first = Folder(whole), whole.outputs["acc_out"]
+        ports = {name: whole.input_nets(name) for name in ("clear", "enable", "acc_in", "sticky")}
 
         def outputs(**levels: int) -> list[int]:
-            words = {"clear": [clear], "enable": [enable], "acc": acc, "sticky": sticky}
-            numbers = folder.fold({net: level for name, level in levels.items() for net in words[name]})
+            numbers = folder.fold({net: level for name, level in levels.items() for net in ports[name]})
             return [numbers[net] for net in whole.driven]
 
-        fresh = outputs(clear=0, enable=1, sticky=0)
-        kept = [*acc, *(sticky[place] for place in sticky_places)]
-        cleared = outputs(clear=0, enable=1, sticky=0, acc=0)
-        if outputs(clear=1, enable=1) != cleared or any(outputs(clear=1, enable=0)):
+        is_masked = "enable" in inputs
+        cleared = [outputs(clear=1, enable=level) for level in (0, 1)]
+        empty = [outputs(clear=0, enable=level, acc_in=0, sticky=0) for level in (0, 1)]
+        if any(cleared[0]) or cleared[1] != empty[1] or (is_masked and cleared[0] != empty[0]):
             raise self._error("must clear its accumulator and its flags, and nothing else, while clear is 1")
-        if outputs(clear=0, enable=0) != kept:
+        kept = [*ports["acc_in"], *(ports["sticky"][place] for place in places)]
+        if not is_masked and outputs(clear=0, enable=0) != kept:
             raise self._error("must keep its accumulator and its flags while enable is 0")
-        if outputs(clear=0, enable=1)[:first] != fresh[:first]:
+        running = {"clear": 0} if is_masked else {"clear": 0, "enable": 1}
+        fresh = outputs(**running, sticky=0)
+        if outputs(**running)[:first] != fresh[:first]:
             raise self._error("must have an accumulator that does not depend on earlier flags")
-        for output, place in enumerate(sticky_places, first):
-            levels = [folder.fold({clear: 0, enable: 1, sticky[place]: level}) for level in (0, 1)]
+        constants = {net: level for name, level in running.items() for net in ports[name]}
+        for output, place in enumerate(places, first):
+            levels = [folder.fold({**constants, ports["sticky"][place]: level}) for level in (0, 1)]
             if [numbers[whole.driven[output]] for numbers in levels] != [fresh[output], 1]:
                 raise self._error("must keep its flags until clear is 1")
-        numbers = folder.fold({clear: 0, enable: 1, **dict.fromkeys(sticky, 0)})
-        inputs = {name: whole.input_nets(name) for name in (*data, "acc_in")}
-        words, place = {}, 0
-        for name, width in whole.outputs.items():
-            words[name] = whole.driven[place : place + width]
-            place += width
-        return folder.netlist_of(numbers, inputs, words)
+        numbers = folder.fold({**constants, **dict.fromkeys(ports["sticky"], 0)})
+        return folder.netlist_of(numbers, {name: whole.input_nets(name) for name in inputs}, whole.output_nets)
 
     def follow(
         self,

@@ -1,4 +1,7 @@
-"""From a block to its evidence: map its Verilog to gates, then check all inputs by evaluation or by a proof."""
+"""From a block to its evidence: map its Verilog to gates, then check all inputs by evaluation or by a proof, in parts.
+
+Finished parts are counted and saved every few seconds, and an interrupted check resumes.
+"""
 
 import hashlib
 import multiprocessing
@@ -6,11 +9,13 @@ import os
 import platform
 import signal
 import threading
+import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,16 +24,18 @@ from hwgen.blocks.pe import Pe
 from hwgen.reference import reference
 from hwgen.reference.sums import SumReference
 from hwgen.tools import yosys
+from hwgen.tools.ahead import completed
 from synth.area.digest import sha256
 from synth.area.jobs import mapped_netlist
 from synth.area.liberty import Library
-from synth.proof import exhaustive
-from synth.proof.bitslice import evaluator_version
-from synth.proof.cases import input_sweep, is_enumerated
+from synth.proof import mapping
+from synth.proof.bitslice import Batch, Evaluator, Mismatch, evaluator_version
+from synth.proof.cases import Sweep, input_sweep, is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import (
     DIFFERENT,
     EMITTED,
+    EQUAL,
     INCOMPLETE,
     PROVED,
     SWEPT,
@@ -38,47 +45,93 @@ from synth.proof.evidence import (
     program_hashes,
 )
 from synth.proof.gates import Netlist, NotShownError, arrange
-from synth.proof.mapping import read, read_adders, read_cells, read_mapped, read_rows, read_step
-from synth.proof.parts import Check, Counterexamples, Save, require
-from synth.proof.solver import Proof
-from synth.proof.twofold import RowsNetlist
+from synth.proof.solver import Pins, Proof
+from synth.proof.unroll import parse_step
 
 STIMULI = 2000
 """Cases in which a module that is not proved is compared with the reference model."""
 
+SHOWN = 5
+"""Largest number of counterexamples in the evidence of an evaluation."""
+
+COMPILE_FROM = 1 << 22
+"""Number of cases from which compiling a netlist saves time."""
+
+SAVE_EVERY = 2.0
+"""Seconds between two saves of the evidence."""
+
+Result = TypeVar("Result")
+Save = Callable[[Evidence], None]
+Counterexamples = list[dict[str, Any]]
 Report = Callable[[Evidence], None]
 """Called at the start and every few seconds with the record so far."""
 
 
-@dataclass(frozen=True)
-class Subject:
-    """A module to be checked.
+class IncompleteError(RuntimeError):
+    """The check was interrupted; its evidence has the finished parts."""
 
-    Attributes
-    ----------
-    design : Design
-        The block that the module should be.
-    verilog, top : str
-    source : str or None
-        Name of the user's file; None for a module that ``hwgen generate`` writes.
-    libraries : tuple of Library
-        Libraries whose cells the module is mapped to; empty for simple gates.
-    command : str
-        Command that repeats the check.
-    place : str
-        See :class:`Evidence`; a user's file without one gets that of its name.
-    placed : (str, int), optional
-        Recipe and seed that map the module to the libraries: see :func:`synth.area.jobs.mapped_netlist`.
+
+def require(condition: bool, sentence: str) -> None:
+    """Raise a RuntimeError unless the condition is true; unlike an assertion also under ``python -O``."""
+    if not condition:
+        raise RuntimeError(sentence)
+
+
+class Check:
+    """The inputs of a block in parts, with their numbers of inputs; only this class changes the record of a check.
+
+    Parts that the record has as finished are not checked again. ``stopping`` is set when no more results are needed, so
+    that workers can stop.
     """
 
-    design: Design
+    def __init__(self, evidence: Evidence, cases: Sequence[int], save: Save):
+        self.stopping = threading.Event()
+        self._evidence, self._cases, self._save = evidence, cases, save
+        evidence.done = [part for part in evidence.done if part < len(cases) > 1]
+        evidence.cases = sum(cases[part] for part in evidence.done)
+
+    def run(
+        self, executor: Executor, work: Callable[[int], Result], judge: Callable[[int, Result], Counterexamples]
+    ) -> None:
+        """Check the remaining parts and set the verdict; ``judge(part, work(part))`` returns counterexamples.
+        A lost worker is an IncompleteError.
+        """
+        evidence, before, start = self._evidence, self._evidence.seconds, time.monotonic()
+        todo = sorted(set(range(len(self._cases))) - set(evidence.done))
+        saved = start
+        try:
+            for part, future in completed(todo, lambda part: executor.submit(work, part), 2 * (os.cpu_count() or 1)):
+                evidence.counterexamples = judge(part, future.result())
+                evidence.seconds = before + time.monotonic() - start
+                if evidence.counterexamples:
+                    evidence.verdict = DIFFERENT
+                    return
+                evidence.done.append(part)
+                evidence.cases += self._cases[part]
+                if time.monotonic() - saved > SAVE_EVERY:
+                    self._save(evidence)
+                    saved = time.monotonic()
+        except BrokenExecutor as error:
+            raise IncompleteError(f"a worker was lost: {error}") from error
+        finally:
+            self.stopping.set()
+        require(evidence.cases == evidence.inputs, f"{evidence.cases} of {evidence.inputs} cases were checked")
+        evidence.verdict = EQUAL
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A module to be checked."""
+
+    design: Design  # the block that the module should be
     verilog: str
     top: str
-    source: str | None
-    libraries: tuple[Library, ...]
-    command: str
-    place: str = ""
+    source: str | None  # name of the user's file; None for a module that ``hwgen generate`` writes
+    libraries: tuple[Library, ...]  # whose cells the module is mapped to; empty for simple gates
+    command: str  # repeats the check
+    place: str = ""  # see :class:`Evidence`; a user's file without one gets that of its name
     placed: tuple[str, int] | None = None
+    """Recipe and seed that map the module to the libraries: see :func:`synth.area.jobs.mapped_netlist`."""
 
     def __post_init__(self) -> None:
         if self.source is not None and not self.place:
@@ -102,33 +155,25 @@ class Subject:
 
     def netlist(self) -> Netlist:
         """The gates of the module, with the ports of the reference model."""
-        top, libraries, pipeline = self.top, self.libraries, self.design.pipeline
-        has_cells, system_verilog = self.has_cells, self.is_system_verilog
-        core = self.design.core
-        if isinstance(core, Pe) and core.carry_save:
-            return self._rows(core)
+        module, libraries, pipeline = (self.verilog, self.top), self.libraries, self.design.pipeline
+        core, system_verilog, has_cells = self.design.core, self.is_system_verilog, self.has_cells
+        model = reference(self.design)
+        inputs = model.arguments
         if isinstance(core, Pe):
-            netlist = read_step(self.verilog, top, system_verilog, core.stages, core.interleave)
+            text = mapping.with_adders(*module, system_verilog)
+            netlist = parse_step(text, self.top, core.stages, core.interleave, core.carry_save)
+            if core.carry_save:  # two rows with one bit more than the value, and sticky bits
+                inputs = {**inputs, "acc_in": 2 * (inputs["acc_in"] - 2) + 3, "enable": 1}
         elif self._keeps_adders:
-            netlist = read_adders(self.verilog, top, system_verilog, pipeline)
+            netlist = mapping.read_adders(*module, system_verilog, pipeline)
         elif self.placed is not None:
-            netlist = read_cells(self.cells, top, libraries, pipeline=pipeline)
-        elif has_cells:
-            netlist = read_cells(self.verilog, top, libraries, system_verilog, pipeline)
+            netlist = mapping.read_cells(self.cells, self.top, libraries, pipeline=pipeline)
         elif libraries:
-            netlist = read_mapped(self.verilog, top, libraries, system_verilog, pipeline)
+            read = mapping.read_cells if has_cells else mapping.read_mapped
+            netlist = read(*module, libraries, system_verilog, pipeline)
         else:
-            netlist = read(self.verilog, top, system_verilog, pipeline)
-        model = reference(self.design)
-        return arrange(netlist, model.arguments, model.results, model.made_of)
-
-    def _rows(self, core: Pe) -> RowsNetlist:
-        step, now = read_rows(self.verilog, self.top, self.is_system_verilog, core.stages, core.interleave)
-        model = reference(self.design)
-        state = 2 * (model.arguments["acc_in"] - 2) + 3  # two rows with one bit more than the value, and sticky bits
-        inputs = {**model.arguments, "acc_in": state, "enable": 1}
-        step = arrange(step, inputs, model.results, model.made_of)
-        return RowsNetlist(*(getattr(step, field.name) for field in fields(Netlist)), now=now)
+            netlist = mapping.read(*module, system_verilog, pipeline)
+        return arrange(netlist, inputs, model.results, model.made_of)
 
     @property
     def prover(self) -> type[Proof] | str:
@@ -159,18 +204,10 @@ class Subject:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         if self.placed is not None:
             hashes["cells"] = sha256(self.cells)
-        return Evidence(
-            module=self.top,
-            command=self.command,
-            source=self.source or EMITTED,
-            libraries=[library.name for library in self.libraries],
-            kind=kind,
-            method=method,
-            inputs=1 << sum(reference(self.design).arguments.values()),
-            hashes=hashes,
-            tools=tools(kind),
-            place=self.place,
-        )
+        names = [library.name for library in self.libraries]
+        inputs = 1 << sum(reference(self.design).arguments.values())
+        arguments = self.top, self.command, self.source or EMITTED, names, kind, method, inputs, hashes, tools(kind)
+        return Evidence(*arguments, place=self.place)
 
 
 def tools(kind: str) -> dict[str, str]:
@@ -216,12 +253,7 @@ def verify(
     """Check a module with the gates ``netlist`` on all its inputs against the reference model.
 
     The store keeps the evidence; if it has an incomplete record, only the remaining inputs are checked. The default for
-    ``workers`` is one per core; 0 starts no processes.
-
-    Raises
-    ------
-    IncompleteError, KeyboardInterrupt
-        If the check is interrupted; the store has the finished parts.
+    ``workers`` is one per core; 0 starts no processes. An IncompleteError or KeyboardInterrupt interrupts the check.
     """
     design = subject.design
     evidence = begin(subject, store)
@@ -239,7 +271,7 @@ def verify(
         if report:
             report(evidence)
         if sweep is not None:
-            exhaustive.run(design, netlist, sweep, evidence, save, workers)
+            evaluate(design, netlist, sweep, evidence, save, workers)
         elif isinstance(prover, str) or not evidence.kind:
             evidence.verdict = UNPROVED
         else:
@@ -249,40 +281,84 @@ def verify(
     return evidence
 
 
+def evaluate(
+    design: Design, netlist: Netlist, sweep: Sweep, evidence: Evidence, save: Save, workers: int | None = None
+) -> None:
+    """Evaluate all inputs and complete the evidence; parts that it has as done are skipped.
+
+    It is an error if the chunks of the sweep do not contain every value of the held bits exactly once.
+    """
+    nets, running = netlist.input_nets(sweep.running_port)[: sweep.running_bits], sweep.running
+    code = Evaluator(netlist, nets, compiled=sweep.cases >= COMPILE_FROM)
+    groups = [sweep.groups(chunk) for chunk in range(sweep.chunks)]
+    counts = np.bincount(np.concatenate(groups).astype(np.int64), minlength=sweep.cases >> sweep.running_bits)
+    require(bool((counts == 1).all()), "the groups do not contain every value of the held bits exactly once")
+    check = Check(evidence, [len(held) << sweep.running_bits for held in groups], save)
+
+    def work(chunk: int) -> int | tuple[Batch, Mismatch]:
+        count = 0
+        for batch in sweep.batches(chunk):
+            if check.stopping.is_set():
+                break
+            mismatch = code.compare(batch.groups, running, batch.expected)
+            if mismatch:
+                return batch, mismatch
+            count += len(batch.groups)
+        return count
+
+    def judge(chunk: int, result: int | tuple[Batch, Mismatch]) -> Counterexamples:
+        if isinstance(result, tuple):
+            batch, mismatch = result
+            cases = code.differing(batch, running, mismatch)[:SHOWN]
+            require(bool(cases), f"compiled and evaluated gates differ in chunk {chunk}")
+            return [counterexample(design, pins, netlist.evaluate(pins)) for pins in cases]
+        size = len(groups[chunk])
+        require(result == size, f"{result} of the {size} groups in chunk {chunk} were evaluated")
+        return []
+
+    with ThreadPoolExecutor(workers or os.cpu_count()) as executor:
+        check.run(executor, work, judge)
+
+
 def prove(
     prover: type[Proof], subject: Subject, netlist: Netlist, evidence: Evidence, save: Save, workers: int | None = None
 ) -> None:
     """Prove all parts and complete the evidence; parts that it has as done are skipped."""
-    try:
-        claim = prover(subject.design, netlist)
-    except NotShownError as problem:
-        _refute(subject, netlist, evidence, problem)
-        return
-    executor: Executor
-    if prover.quick or workers == 0:
-        executor, work = ThreadPoolExecutor(1), claim.prove
-    else:
-        executor, work = processes(workers, (prover, subject.design, netlist)), _prove
+    executor: Executor = ThreadPoolExecutor(1)
 
-    def judge(_: int, pins: dict[str, int] | None) -> Counterexamples:
+    def judge(_: int, pins: Pins | None) -> Counterexamples:
         """Evaluate the solver's counterexample: gates and reference model must differ there."""
         if pins is None:
             return []
-        case = exhaustive.counterexample(subject.design, pins, netlist.evaluate(pins))
-        require(
-            case["got"] != case["golden"],
-            f"the proof's specification and the reference model differ: {case['sentence']}",
-        )
+        case = counterexample(subject.design, pins, netlist.evaluate(pins))
+        problem = f"the proof's specification and the reference model differ: {case['sentence']}"
+        require(case["got"] != case["golden"], problem)
         return [case]
 
     try:
-        Check(evidence, [claim.cases(part) for part in range(claim.parts)], save).run(executor, work, judge)
+        proof = prover(subject.design, netlist)
+        check = Check(evidence, [claim.cases for claim in proof.claims], save)
+        if prover.quick or workers == 0:
+            check.run(executor, lambda part: proof.claims[part].search(), judge)
+        else:
+            executor = processes(workers, (prover, subject.design, netlist))
+            check.run(executor, _prove, judge)
     except NotShownError as problem:
         _refute(subject, netlist, evidence, problem)
     finally:
         for process in multiprocessing.active_children():
             process.terminate()
         executor.shutdown(wait=True, cancel_futures=True)
+
+
+def counterexample(design: Design, pins: Pins, got: Pins) -> dict[str, Any]:
+    """The record of a case that differs: hexadecimal port values, and a sentence."""
+    model = reference(design)
+    answer = model.answer(pins)
+    columns = {"inputs": pins, "got": got, "golden": answer}
+    digits = {name: {port: f"{value:#x}" for port, value in values.items()} for name, values in columns.items()}
+    ins, outs, right = (", ".join(map(" ".join, values.items())) for values in digits.values())
+    return {**digits, "sentence": f"{ins}: {outs}, expected {right} ({model.explain(pins, got, answer)})"}
 
 
 def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: NotShownError) -> None:
@@ -294,34 +370,34 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     for cases in filter(None, (suspects, stimuli)):
         for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
             if got != right:
-                case = exhaustive.counterexample(subject.design, pins, got)
+                case = counterexample(subject.design, pins, got)
                 evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
                 return
     evidence.verdict, evidence.kind = UNPROVED, ""
     evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
 
 
-Claim = tuple[type[Proof], Design, Netlist]
+Work = tuple[type[Proof], Design, Netlist]
 
 
-def processes(workers: int | None, *claims: Claim) -> ProcessPoolExecutor:
+def processes(workers: int | None, *proofs: Work) -> ProcessPoolExecutor:
     """Processes that check modules, or parts of a claim; threads would not, as the solver holds Python's lock.
 
     They are forks of a server that has imported this module once: importing takes longer than many proofs.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([__name__])
-    return ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=claims)
+    return ProcessPoolExecutor(workers or os.cpu_count(), context, initializer=_start, initargs=proofs)
 
 
-_claims: list[Proof] = []
+_proofs: list[Proof] = []
 """The proof that this worker process works on, if its work is parts of one."""
 
 
-def _start(*claims: Claim) -> None:
+def _start(*proofs: Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent reports an interrupt and ends its processes
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _claims[:] = [prover(design, netlist) for prover, design, netlist in claims]
+    _proofs[:] = [prover(design, netlist) for prover, design, netlist in proofs]
 
 
 def _end_with_parent() -> None:
@@ -331,5 +407,5 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _prove(part: int) -> dict[str, int] | None:
-    return _claims[0].prove(part)
+def _prove(part: int) -> Pins | None:
+    return _proofs[0].claims[part].search()

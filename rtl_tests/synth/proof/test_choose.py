@@ -11,11 +11,10 @@ from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, inputs, prover
 from rtl_tests.support.selection import exhaustive
 from synth.proof.choose import proof
+from synth.proof.codes import StochasticProof, StochasticReadoutProof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.files import UserFile
-from synth.proof.mac import Binary32Proof, ExactProof
-from synth.proof.split import SplitMacProof, TwoPathMacProof
-from synth.proof.stochastic import StochasticProof, StochasticReadoutProof
+from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.verify import verify
 
 TAPERED = """
@@ -86,20 +85,20 @@ def test_exact_macs_whole(name, terms):
 @pytest.mark.parametrize(("goal", "kind"), [("area", SplitMacProof), ("speed", TwoPathMacProof)])
 def test_binary32_macs_in_some_parts(name, goal, kind):
     """`hwgen verify all` proves the other parts and formats."""
-    claim = prover(build("mac", name, accumulator="binary32", optimize=goal))
-    assert type(claim) is kind
-    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
-    for part in (*range(5), claim.parts - 1):
-        assert claim.prove(part) is None
+    proof = prover(build("mac", name, accumulator="binary32", optimize=goal))
+    assert type(proof) is kind
+    assert sum(claim.cases for claim in proof.claims) == 1 << 48
+    for claim in (*proof.claims[:5], proof.claims[-1]):
+        assert claim.search() is None
 
 
 def test_binary32_macs_of_users_in_some_parts():
     """The proof that needs no nets between multiplier and adder."""
     design = build("mac", "e5m2_nosub", accumulator="binary32")
-    claim = Binary32Proof(design, users_own(design).netlist())
-    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << 48
-    for part in (0, claim.parts // 2, claim.parts - 1):
-        assert claim.prove(part) is None
+    proof = Binary32Proof(design, users_own(design).netlist())
+    assert sum(claim.cases for claim in proof.claims) == 1 << 48
+    for part in (0, len(proof.claims) // 2, -1):
+        assert proof.claims[part].search() is None
 
 
 @pytest.mark.exhaustive
@@ -166,11 +165,11 @@ def test_one_wrong_sum_of_2_to_the_48_is_found():
     evidence = check(design, text)
     assert evidence.verdict == DIFFERENT
     assert [evidence.counterexamples[0]["inputs"][name] for name in pins] == [hex(value) for value in pins.values()]
-    claim = Binary32Proof(design, users_own(design, text).netlist())
+    proof = Binary32Proof(design, users_own(design, text).netlist())
     (part,) = (
-        part for part, group in enumerate(claim.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3}
+        part for part, group in enumerate(proof.groups) for member in group if member.pins == {"a": 0x5A, "b": 0xC3}
     )
-    assert claim.prove(part) == pins
+    assert proof.claims[part].search() == pins
 
 
 def test_a_fault_behind_an_inverted_net_is_found():

@@ -16,8 +16,7 @@ from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
 from synth.proof.floated import FloatedDotProof
-from synth.proof.fold import Folder
-from synth.proof.gates import Gate, Netlist, NetlistError
+from synth.proof.gates import Folder, Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.truncated import AlignedDotProof
@@ -220,9 +219,9 @@ def test_processing_elements_of_one_lane(design, kind):
 def test_all_parts_of_a_large_dot_product():
     """`make exhaustive` proves them; here, their counts and the sum."""
     design = build("dot", "ocp_e4m3", accumulator="binary32", lanes=8)
-    claim = RoundedDotProof(design, subject(design).netlist())
-    assert sum(claim.cases(part) for part in range(claim.parts)) == 1 << (8 * 16 + 32)
-    assert claim.prove(0) is None
+    proof = RoundedDotProof(design, subject(design).netlist())
+    assert sum(claim.cases for claim in proof.claims) == 1 << (8 * 16 + 32)
+    assert proof.claims[0].search() is None
 
 
 # -- faults ------------------------------------------------------------------------------------------------------------
@@ -348,8 +347,8 @@ LEVELS = build("dot", "e2m1", accumulator="aligned6", lanes=2)
 HOLES = {
     "a sum beside a scale of zero": (
         BLOCK,
-        (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{scales__product__is_zero}};"),
-        (r"(sum_is_zero = )([^;]+);", r"\1(\2) & ~(scales__product__is_zero & (&scaled_magnitude));"),
+        (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{product__is_zero}};"),
+        (r"(sum_is_zero = )([^;]+);", r"\1(\2) & ~(product__is_zero & (&scaled_magnitude));"),
     ),
     "a magnitude without its first bit": (
         BLOCK,
@@ -541,6 +540,6 @@ def test_reasons(words, reason, tmp_path, capsys):
 
 def test_lanes_of_unrelated_nets():
     design = build("dot", "e2m1", accumulator="exact", lanes=2)
-    lanes = Lanes(design, subject(design).netlist())
+    lanes = Lanes(design, subject(design).netlist(), scaled=True)
     assert [lanes.lane_of(net) for net in lanes.nets_of(1)] == [1] * 8
     assert lanes.lane_of(0) is None

@@ -11,7 +11,7 @@ from rtl_tests.support.blocks import answer, texts
 from rtl_tests.support.proofs import check
 from rtl_tests.support.roundings import DIRECTED_AND_ODD, STOCHASTIC_B_AND_C
 from rtl_tests.support.selection import every
-from synth.proof import parts
+from synth.proof import verify as checks
 from synth.proof.bitslice import from_planes
 from synth.proof.cases import input_sweep
 from synth.proof.evidence import DIFFERENT, EQUAL, EvidenceStore
@@ -245,7 +245,7 @@ class FailureError(Exception):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, FailureError])
 def test_an_interrupted_sweep_resumes(tmp_path, monkeypatch, error):
-    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checks, "SAVE_EVERY", 0.0)
     store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
     reports = []
 
@@ -274,7 +274,7 @@ def test_an_interrupted_sweep_resumes(tmp_path, monkeypatch, error):
 
 
 def test_partial_counts_of_other_verilog_do_not_count(tmp_path, monkeypatch):
-    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checks, "SAVE_EVERY", 0.0)
     store, design = EvidenceStore(tmp_path), build("mac", "e5m2_nosub")
 
     def stop(_):

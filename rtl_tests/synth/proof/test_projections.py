@@ -95,10 +95,10 @@ def test_some_parts_of_a_readout_without_a_sign():
     """Its accumulator is too wide to enumerate; ``hwgen verify all`` proves all parts of others."""
     design = build("readout", "ue4m3", "e2m1", target="ue5m3", rounding="toward_positive", terms=4)
     text = re.sub(r"(assign code = )([^;]+);", r"\1(\2) ^ (acc == 1000);", texts([design])[design.name])
-    claim, faulty = prover(design), prover(design, text)
-    for part in (0, 1, 10, claim.parts - 1):
-        assert claim.prove(part) is None
-        assert faulty.prove(part) == ({"acc": 1000} if part == 10 else None)
+    claims, faulty = prover(design).claims, prover(design, text).claims
+    for part in (0, 1, 10, len(claims) - 1):
+        assert claims[part].search() is None
+        assert faulty[part].search() == ({"acc": 1000} if part == 10 else None)
 
 
 ZERO = {
@@ -147,12 +147,12 @@ def test_a_zero_result_is_positive_in_all_parts_of_a_proof(case):
 def test_a_zero_result_is_positive_in_some_parts_of_a_proof(case, different):
     """Only results of zero differ; part 0 of these has none that are negative."""
     design, plain = with_positive_zero(*PROVED_ZERO[case])
-    claim, other = prover(design), prover(design, plain)
-    part = different % claim.parts
-    assert claim.prove(0) is None
-    assert claim.prove(part) is None
-    assert other.prove(0) is None
-    assert other.prove(part) is not None
+    claims, others = prover(design).claims, prover(design, plain).claims
+    part = different % len(claims)
+    assert claims[0].search() is None
+    assert claims[part].search() is None
+    assert others[0].search() is None
+    assert others[part].search() is not None
 
 
 def test_an_exact_accumulator_has_one_zero():

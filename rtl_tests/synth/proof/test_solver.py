@@ -9,14 +9,13 @@ from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, prover
 from rtl_tests.support.selection import exhaustive
+from synth.proof.codes import StochasticProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL
 from synth.proof.floated import FloatedDotProof
 from synth.proof.gates import NetlistError
-from synth.proof.mac import Binary32Proof, ExactProof
+from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.rounded import RoundedDotProof
-from synth.proof.split import SplitMacProof, TwoPathMacProof
-from synth.proof.stochastic import StochasticProof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
 

@@ -30,7 +30,7 @@ from synth.area.recipes import RECIPES, SIZING, SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import gates_with_drives
 from synth.cli import verify as commands
-from synth.proof import parts
+from synth.proof import verify as checks
 from synth.proof.cases import input_sweep
 from synth.proof.evidence import EvidenceStore, read_verdicts, write_verdicts
 from synth.proof.files import UserFile
@@ -621,13 +621,13 @@ def test_yosys_proves_the_mapping_of_macs(name, library):
 OFTEN = """\
 import signal, sys, time
 from hwgen.__main__ import main
-from synth.proof import evidence, parts
+from synth.proof import evidence, verify
 
 def slowly(store, record, save=evidence.EvidenceStore.save):
     save(store, record)
     time.sleep(0.3)
 
-evidence.EvidenceStore.save, parts.SAVE_EVERY = slowly, 0.0
+evidence.EvidenceStore.save, verify.SAVE_EVERY = slowly, 0.0
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore the signal
 sys.exit(main())
 """
@@ -637,13 +637,13 @@ sys.exit(main())
 @pytest.fixture
 def begun(monkeypatch):
     """The parts that checks in this process start with."""
-    begun, completed = [], parts.completed
+    begun, completed = [], checks.completed
 
     def noted(todo, *others):
         begun.extend(todo)
         return completed(todo, *others)
 
-    monkeypatch.setattr(parts, "completed", noted)
+    monkeypatch.setattr(checks, "completed", noted)
     return begun
 
 
@@ -693,7 +693,7 @@ def test_a_proof_resumes_after_a_lost_worker(tmp_path, monkeypatch, capsys, begu
         for worker in multiprocessing.active_children()[:1]:
             worker.kill()
 
-    monkeypatch.setattr(parts, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(checks, "SAVE_EVERY", 0.0)
     with monkeypatch.context() as patched:
         patched.setattr(EvidenceStore, "save", save_and_lose)
         assert main(words) == 1
