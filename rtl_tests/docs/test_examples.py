@@ -125,7 +125,7 @@ def test_the_study_of_digits(tmp_path):
     command = [sys.executable, "examples/digits.py", *options]
     subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     result = json.loads(file.read_text())
-    assert accuracy.section(Accuracy.from_json(result))
+    assert accuracy.digits(Accuracy.from_json(result))
     assert [row["format"] for row in result["rows"]] == ["binary32", "ocp_e4m3", "gc_1_0_7_b0"]
     assert all(row["accuracy"] > 0.9 for row in result["rows"])
     snr = {(row["format"], row["scaling"], row["accumulator"]): row["snr_db"] for row in result["study"]}

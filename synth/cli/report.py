@@ -24,7 +24,7 @@ from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import Evidence, EvidenceStore
 from synth.proof.verify import is_current
 from synth.report import compare, load
-from synth.report.chapters.tradeoff import ratios
+from synth.report.chapters.accuracy import ratios
 from synth.report.data import assemble, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
 from synth.report.write import render

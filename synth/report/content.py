@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from synth.proof.evidence import EQUAL
-from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, tradeoff, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
 from synth.report.measured import Measured
@@ -126,7 +126,7 @@ class Content:
         report, measured = self.report, self.measured
         sections = (
             blocks.macs(measured),
-            tradeoff.section(measured, report.ratios or {}),
+            accuracy.tradeoff(measured, report.ratios or {}),
             speed.section(measured.timed, report.speeds, report.tool),
             blocks.parts(measured),
             blocks.accumulators(measured),
@@ -137,7 +137,7 @@ class Content:
             papers.p3109(measured),
             papers.table_2(measured),
             papers.claims(measured),
-            accuracy.section(report.accuracy),
+            accuracy.digits(report.accuracy),
             training.section(report.study) if report.study or report.dots else None,  # part of whole reports
             method.evidence(report.evidence),
             method.failures(report),

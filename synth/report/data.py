@@ -120,7 +120,7 @@ class Ratio:
     snr_db: float
     exponent: int
     by_scale: tuple[float, ...] = ()
-    """Ratios at the standard deviations of :data:`synth.report.chapters.tradeoff.SCALES`; empty if unknown."""
+    """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")

@@ -129,18 +129,6 @@ def ties_clause(ties: Sequence[str]) -> str:
     return f", no different from {listing(ties)}" if ties else ""
 
 
-def pair_sentence(first: tuple[str, Figure], second: tuple[str, Figure], what: str, where: str) -> str:
-    """Sentence that compares the second with the first; empty if one has a single sample."""
-    (base_name, base), (name, value) = first, second
-    if not have_spreads((base, value)):
-        return ""
-    sizes = f"{number(value.median)} against {number(base.median)} {base.unit}"
-    if not value.differs(base):
-        return f"{where}: no difference between {what} with {name} and with {base_name} ({sizes})."
-    share = f"{percent(abs(value.median / base.median - 1))} {'more' if value.median > base.median else 'less'}"
-    return f"{where}: {what} costs {share} with {name} than with {base_name} ({sizes})."
-
-
 def listing(names: Sequence[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,11 +1,11 @@
 """The figures of a report, picked from its rows for the chapters, and the columns of its tables."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, ranked
+from synth.report.figures import Figure
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
@@ -95,12 +95,3 @@ class Measured:
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
         """:meth:`part` for every place that has figures."""
         return {place: figures for place in self.columns if (figures := self.part(part, place))}
-
-    def order(self, by_place: Mapping[str, Mapping[str, Figure]]) -> list[str]:
-        """Formats by their mean rank over the places, so that tables go from small to large."""
-
-        def rank(name: str) -> float:
-            ranks = [ranked(figures).index(name) / len(figures) for figures in by_place.values() if name in figures]
-            return sum(ranks) / len(ranks) if ranks else 2.0
-
-        return sorted(self.formats, key=rank)

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -77,15 +78,16 @@ class Family(NamedTuple):
 
     kind: str
     formats: Sequence[str]
-    choices: Mapping[str, Sequence[Any]] = _NONE
-    """Values by option."""
+    choices: Mapping[str, Any] = _NONE
+    """Options; the values of a tuple are each combined with those of the others."""
     targets: Sequence[str] = (GATES,)
     portfolio: str = DEFAULT_PORTFOLIO
     data: Sequence[str] = ("",)
 
     def expand(self, formats: Mapping[str, Format] = _NONE) -> Iterator[Point]:
         """The points, in the order of the fields; ``formats`` are those that a name does not suffice for."""
-        for name, values in product(self.formats, product(*self.choices.values())):
+        choices = (values if isinstance(values, tuple) else (values,) for values in self.choices.values())
+        for name, values in product(self.formats, product(*choices)):
             design = build(self.kind, formats.get(name, name), **dict(zip(self.choices, values, strict=True)))
             for target, data in product(self.targets, self.data):
                 yield Point(design, target, self.portfolio, data)
@@ -101,18 +103,7 @@ class Block(NamedTuple):
 
     def family(self, targets: Sequence[str]) -> Family:
         """The block on these targets."""
-        return Family(self.kind, (self.format,), only(**self.options), targets)
-
-
-def expanded(families: Sequence[Family]) -> Iterator[Point]:
-    """The points of several families; some may occur twice."""
-    for family in families:
-        yield from family.expand()
-
-
-def only(**options: Any) -> dict[str, Sequence[Any]]:
-    """Choices of a family with a single value for each option."""
-    return {name: (value,) for name, value in options.items()}
+        return Family(self.kind, (self.format,), self.options, targets)
 
 
 FORMATS = (
@@ -148,20 +139,22 @@ PROJECTION_STUDY = "Binary8p4se"
 """The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 
 
-class Extra(NamedTuple):
-    """An option whose cost is measured: a block that has it, or a second format, and the block that lacks it."""
+class Comparison(NamedTuple):
+    """A block beside its base. A paper may claim that it has at most ``most`` times the area; less holds, too."""
 
     text: str
+    """The option, or second format, that the base lacks; or the claim and its source."""
     block: Block
     base: Block
+    most: float = inf
 
     @property
-    def comparison(self) -> str:
+    def sides(self) -> str:
         """The two blocks that are compared."""
         (kind, fmt, options), base = self.block, self.base
         changed = (item for item in options.items() if item not in base.options.items())
         words = [f"{fmt} {kind}", *(f"{name.replace('_', '-')} {value}" for name, value in changed)]
-        return f"{', '.join(words)}, against {base.format} {base.kind}, {' '.join(map(str, base.options.values()))}"
+        return ", ".join((*words, f"against {base.format} {base.kind}", *map(str, base.options.values())))
 
 
 def _mac(fmt: str, **options: Any) -> Block:
@@ -185,14 +178,16 @@ def unit_blocks(unit: str) -> tuple[Block, ...]:
 
 
 EXTRAS = (
-    Extra("a port for a scale of 8 bits", _mac("hif8", scale_bits=8), _mac("hif8")),
-    Extra("a pin that selects half away or hybrid", _encoder(rounding_pin=True), _encoder()),
-    Extra("status flags", _encoder(flags=True), _encoder()),
-    Extra("status flags", _mac("hif8", flags=True), _mac("hif8")),
-    Extra("zero results that are always +0, as in P3109", _mac("hif8", zero="positive"), _mac("hif8")),
-    Extra("a second product before the rounding", _mac("ocp_e4m3", lanes=2)._replace(kind="dot"), _mac("ocp_e4m3")),
-    Extra("ocp_e5m2 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e4m3")),
-    Extra("ocp_e4m3 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e5m2")),
+    Comparison("a port for a scale of 8 bits", _mac("hif8", scale_bits=8), _mac("hif8")),
+    Comparison("a pin that selects half away or hybrid", _encoder(rounding_pin=True), _encoder()),
+    Comparison("status flags", _encoder(flags=True), _encoder()),
+    Comparison("status flags", _mac("hif8", flags=True), _mac("hif8")),
+    Comparison("zero results that are always +0, as in P3109", _mac("hif8", zero="positive"), _mac("hif8")),
+    Comparison(
+        "a second product before the rounding", _mac("ocp_e4m3", lanes=2)._replace(kind="dot"), _mac("ocp_e4m3")
+    ),
+    Comparison("ocp_e5m2 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e4m3")),
+    Comparison("ocp_e4m3 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e5m2")),
 )
 """Options whose cost the report shows, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -205,35 +200,11 @@ OPTIONAL = frozenset(
 """Options that rows of plain blocks lack. If a default is None, the component chooses a value, and all rows have it."""
 
 
-class Claim(NamedTuple):
-    """A paper's claim that a unit has at most ``most`` times the area of its base; one that has less holds, too."""
-
-    text: str
-    """The claim and its source."""
-    part: str
-    """Block that is measured."""
-    base: str
-    unit: str
-    """Formats of the unit and its base, or pairs of formats behind a select pin."""
-    most: float
-    accumulator: str = REPORT_ACCUMULATOR
-
-    @property
-    def options(self) -> dict[str, str]:
-        """Options of both blocks, without their formats."""
-        return {} if self.part == "multiplier" else {"accumulator": self.accumulator}
-
-    @property
-    def blocks(self) -> tuple[Block, Block]:
-        """The base and the unit."""
-        base, unit = (Block(self.part, name, self.options) for name in (self.base, self.unit))
-        return base, unit
-
-    @property
-    def comparison(self) -> str:
-        """The two blocks that are compared."""
-        into = f" into {self.accumulator}" if self.options else ""
-        return f"{'MAC' if self.part == 'mac' else 'decode + multiply'}{into}, {self.unit} against {self.base}"
+def _claim(
+    text: str, part: str, base: str, unit: str, most: float, accumulator: str = REPORT_ACCUMULATOR
+) -> Comparison:
+    options = {} if part == "multiplier" else {"accumulator": accumulator}
+    return Comparison(text, Block(part, unit, options), Block(part, base, options), most)
 
 
 _SUBNORMALS = (
@@ -249,15 +220,15 @@ _HYBRID = (
     "2.2). Checked here:"
 )
 CLAIMS = (
-    Claim(f"{_HYBRID} a pin for each operand selects its format.",
+    _claim(f"{_HYBRID} a pin for each operand selects its format.",
         "mac", "ibm_1_5_2", "ibm_1_4_3+ibm_1_5_2", 1.05, "dlfloat16"),
-    Claim(
+    _claim(
         f"{_HYBRID} FP9, as the HiFloat8 paper (section 1) calls their hardware: operands of 1-5-3 hold both formats.",
         "mac", "ibm_1_5_2", "ibm_fp9_1_5_3", 1.05, "dlfloat16"),
-    Claim(f"{_SUBNORMALS} E5M2.", "multiplier", "binary8p3", "e5m2_nosub", 0.75),
-    Claim(f"{_SUBNORMALS} E4M3.", "multiplier", "binary8p4", "e4m3_nosub", 0.75),
-    Claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
-    Claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
+    _claim(f"{_SUBNORMALS} E5M2.", "multiplier", "binary8p3", "e5m2_nosub", 0.75),
+    _claim(f"{_SUBNORMALS} E4M3.", "multiplier", "binary8p4", "e4m3_nosub", 0.75),
+    _claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
+    _claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
 )  # fmt: skip
 
 
@@ -269,7 +240,7 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
-    into, source = only(accumulator=REPORT_ACCUMULATOR), only(source=ENCODER_SOURCE)
+    into, source = {"accumulator": REPORT_ACCUMULATOR}, {"source": ENCODER_SOURCE}
     for name in formats:
         for part in PARTS:
             yield Family(part, (name,), {} if part == "multiplier" else into, everywhere)
@@ -280,23 +251,23 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
         elif "+" not in name:  # two formats in one unit have no encoder
             yield Family("encoder", (name,), source, ENCODER_TARGETS)
     for name in (name for name in formats if name in EVERY_ROUNDING):
-        modes = [mode.value for mode in formats[name].roundings]
+        modes = tuple(mode.value for mode in formats[name].roundings)
         yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
     for name in (name for name in formats if name in WIDTH_STUDY):
         for accumulator in ACCUMULATORS[1:]:
             terms = TERMS if accumulator == "exact" else None
-            yield Family("mac", (name,), only(accumulator=accumulator, terms=terms), WIDTH_TARGETS)
+            yield Family("mac", (name,), {"accumulator": accumulator, "terms": terms}, WIDTH_TARGETS)
     for extra in EXTRAS:
         if extra.base.format in formats:
             yield from (block.family(EXTRA_TARGETS) for block in (extra.base, extra.block))
     if not whole:
         return
-    yield from (block.family(everywhere) for claim in CLAIMS for block in claim.blocks)
+    yield from (block.family(everywhere) for claim in CLAIMS for block in (claim.base, claim.block))
     yield from (block.family(EXTRA_TARGETS) for unit in UNITS for block in unit_blocks(unit))
     projected = golden.get(PROJECTION_STUDY)
     rules = {"rounding": projected.roundings, "overflow": projected.overflows}
-    choices = {name: [rule.value for rule in values] for name, values in rules.items()}
-    yield Family("encoder", (PROJECTION_STUDY,), {**source, **choices}, ENCODER_TARGETS)
+    choices = {name: tuple(rule.value for rule in values) for name, values in rules.items()}
+    yield Family("encoder", (PROJECTION_STUDY,), source | choices, ENCODER_TARGETS)
 
 
 def report_jobs(

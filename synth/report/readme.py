@@ -27,11 +27,11 @@ from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
-from synth.report.render.markdown import shown
 from synth.report.sections import Table, table
 from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
+from synth.report.write import markdown
 from synth.studies import fast
 from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.studies.energies import Energies
@@ -118,7 +118,7 @@ def _cell(value: Figure) -> str:
 
 
 def _paragraphs(*parts: str | Table) -> str:
-    texts = [part if isinstance(part, str) else shown(replace(part, note=fill(part.note, 120))) for part in parts]
+    texts = [part if isinstance(part, str) else markdown(replace(part, note=fill(part.note, 120))) for part in parts]
     return "\n\n".join(texts) + "\n"
 
 
@@ -198,7 +198,7 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 def energies(data: Energies) -> str:
     """The lines of docs/energy.md between its markers: the least energies within delays."""
-    return _paragraphs(energy.within_delays(data))
+    return _paragraphs(energy.Curves(data).within_delays())
 
 
 def study(data: Study | None) -> str:

@@ -41,13 +41,7 @@ class Picture(NamedTuple):
     title: str
     svg: str
     commands: tuple[str, ...] = ()
-
-
-class Plot(NamedTuple):
-    """A picture with its caption."""
-
-    caption: str
-    picture: Picture
+    caption: str = ""
 
 
 SUBJECTS = (
@@ -83,7 +77,7 @@ class Section:
     anchor: str
     title: str
     intro: str
-    plots: list[Plot] = field(default_factory=list)
+    plots: list[Picture] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     folded: bool = False
@@ -97,7 +91,7 @@ class Section:
 
     def plot(self, caption: str, picture: Picture, *others: str) -> None:
         """Add a plot; ``others`` are further commands."""
-        self.plots.append(Plot(caption, picture._replace(commands=picture.commands + others)))
+        self.plots.append(picture._replace(caption=caption, commands=picture.commands + others))
 
     def plot_finding(self, text: str, picture: Picture, subject: str = "", *others: str) -> None:
         """Add a :meth:`plot` whose caption is a finding."""

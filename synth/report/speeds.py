@@ -11,7 +11,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
-from synth.report.plan import REPORT_ACCUMULATOR, Family, only
+from synth.report.plan import REPORT_ACCUMULATOR, Family
 from synth.report.study import Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
@@ -30,16 +30,12 @@ BLOCKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 """Other blocks that are measured."""
 _INTO: dict[str, Any] = {"accumulator": REPORT_ACCUMULATOR}
+_BOTH: dict[str, Any] = {"optimize": GOALS}
 
 
 def mac(name: str, goal: str, **options: Any) -> Design:
     """A MAC of the study, built for area or for speed."""
     return build("mac", name, **_INTO | {"optimize": goal} | options)
-
-
-def _both(**options: Any) -> dict[str, Sequence[Any]]:
-    """Choices of a family with a single value for each option, and both goals."""
-    return {**only(**options), "optimize": GOALS}
 
 
 @dataclass(frozen=True)
@@ -48,7 +44,7 @@ class Speeds(Study):
 
     file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
     families: ClassVar[Sequence[Family]] = (
-        Family("mac", FORMATS, _both(**_INTO), portfolio=SPEED),
-        *(Family("mac", (VARIED,), _both(**_INTO | options), portfolio=SPEED) for options in OTHERS),
-        *(Family(block, (name,), _both(**options), portfolio=SPEED) for block, name, options in BLOCKS),
+        Family("mac", FORMATS, _INTO | _BOTH, portfolio=SPEED),
+        *(Family("mac", (VARIED,), _INTO | options | _BOTH, portfolio=SPEED) for options in OTHERS),
+        *(Family(block, (name,), options | _BOTH, portfolio=SPEED) for block, name, options in BLOCKS),
     )

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from statistics import median
 from typing import Any, ClassVar, Self
@@ -29,7 +30,7 @@ from synth.area.store import Store
 from synth.energy.measure import COMPILED, available
 from synth.report.figures import Figure
 from synth.report.measured import figure
-from synth.report.plan import Family, Point, expanded
+from synth.report.plan import Family, Point
 
 _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""
@@ -49,7 +50,7 @@ class Study:
     @classmethod
     def points(cls) -> Iterator[Point]:
         """Each point of the study; some may occur twice."""
-        return expanded(cls.families)
+        return chain.from_iterable(family.expand() for family in cls.families)
 
     @classmethod
     def labelled(cls) -> dict[str, Point]:

@@ -1,19 +1,25 @@
-"""Write the report's files from its data, either all or none."""
+"""Write the report's files from its data, either all or none: a page, the same as Markdown without plots, and data."""
 
 import csv
 import io
 import json
+import re
 import shutil
-from collections.abc import Iterable
+from base64 import b64encode
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
 from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hwgen.tools.files import staging, write_files
 from synth.area.rows import Row
 from synth.report.content import Content
 from synth.report.data import Report
-from synth.report.render.html import page
-from synth.report.render.markdown import document
+from synth.report.sections import Cell, Command, Table
 
+_PAGE = Path(__file__).parent / "render"
+"""The folder of the page's template, style and script."""
 _FIRST = ("component", "format", "target", "recipe", "best_recipe", "metric", "min", "median", "max", "unit", "samples")
 _LAST = ("name", "tool", "portfolio", "renamings", "verilog_sha256", "script_sha256", "command")
 
@@ -27,8 +33,8 @@ def render(report: Report, folder: str | Path) -> None:
     content = Content(report)
     files = {
         "report.json": json.dumps(report.to_json(), indent=1) + "\n",
-        "report.csv": table(report.rows),
-        "report.md": document(content),
+        "report.csv": spreadsheet(report.rows),
+        "report.md": "\n\n".join(_paragraphs(content)) + "\n",
         "index.html": page(content),
         **{failure.log: failure.output for failure in report.failures if failure.output},
     }
@@ -38,7 +44,18 @@ def render(report: Report, folder: str | Path) -> None:
         shutil.rmtree(folder / "logs", ignore_errors=True)
 
 
-def table(rows: Iterable[Row]) -> str:
+def page(content: Content) -> str:
+    """One HTML page with style, script and plots; a security policy blocks all network requests."""
+    environment = Environment(loader=FileSystemLoader(_PAGE), undefined=StrictUndefined, autoescape=True)
+    environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
+    environment.tests["command"] = lambda cell: isinstance(cell, Command)
+    environment.filters["base64"] = lambda text: b64encode(text.encode()).decode()
+    environment.filters["sha256"] = lambda text: b64encode(sha256(text.encode()).digest()).decode()
+    style, script = ((_PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return environment.get_template("page.html").render(content=content, style=style, script=script)
+
+
+def spreadsheet(rows: Iterable[Row]) -> str:
     """Rows as CSV: common columns first and last, options between them; lists are separated by spaces."""
     lines = [row.to_json() for row in rows]
     keys = dict.fromkeys(key for line in lines for key in line)
@@ -51,3 +68,34 @@ def table(rows: Iterable[Row]) -> str:
             {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in line.items()}
         )
     return out.getvalue()
+
+
+def _paragraphs(content: Content) -> Iterator[str]:
+    yield f"# {content.title}"
+    yield "\n".join(f"- **{subject}.** {text}" for subject, text in content.summary)
+    for section in content.sections:
+        yield from (f"## {section.title}", section.intro)
+        if section.shown:
+            yield "\n".join(f"- {finding.text}" for finding in section.shown)
+        yield from map(markdown, section.tables)
+
+
+def markdown(table: Table) -> str:
+    """A table below its caption and note, if it has any."""
+    rule = ["---", *("---:" for _ in table.columns[1:])]
+    lines = "\n".join(map(_row, (table.columns, rule, *(map(_cell, row) for row in table.rows))))
+    return "\n\n".join(filter(None, (table.caption and f"**{table.caption}**", table.note, lines)))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(map(_literal, cells))} |"
+
+
+def _literal(text: str) -> str:
+    """A text in one line of Markdown; it may come from a user's file."""
+    text = re.sub("<(?!/?sub>)", "&lt;", " ".join(text.split()).replace("|", "\\|"))  # README has spreads below figures
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def _cell(cell: Cell) -> str:
+    return f"{cell.text} ({cell.small})" if cell.small else cell.text

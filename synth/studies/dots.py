@@ -14,7 +14,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -28,7 +27,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth import report
 from synth.report.figures import Figure
-from synth.report.plan import Family, Point, only
+from synth.report.plan import Family, Point
 from synth.report.study import Study
 from synth.studies.script import parser, status
 
@@ -115,12 +114,6 @@ class Errors(NamedTuple):
     p99: Figure
 
 
-def _by_lanes(target: str) -> tuple[Family, Family]:
-    """The readout, and the dot products by lanes and accumulator."""
-    choices, where = {"lanes": LANES[target], "accumulator": ACCUMULATORS, **only(**_FABRICS[target])}, (target,)
-    return Family("readout", (FORMAT,), only(target="binary32"), where), Family("dot", (FORMAT,), choices, where)
-
-
 @dataclass(frozen=True)
 class Dots(Study):
     """The study of dot products; its rows are the best ones of each design."""
@@ -128,11 +121,18 @@ class Dots(Study):
     file: ClassVar[Path] = Path(report.__file__).with_name("dots.json")
 
     families: ClassVar[Sequence[Family]] = (
-        *chain(*(_by_lanes(target) for target in LANES)),
+        *(
+            Family(kind, (FORMAT,), choices, (target,))
+            for target, lanes in LANES.items()
+            for kind, choices in (
+                ("readout", {"target": "binary32"}),
+                ("dot", {"lanes": lanes, "accumulator": ACCUMULATORS, **_FABRICS[target]}),
+            )
+        ),
         Family("dot", FORMATS, {"accumulator": FORMAT_ACCUMULATORS, "lanes": (STEP,)}),
         Family("dot", (FORMAT,), {"accumulator": ALIGNED, "lanes": (STEP,)}),
         *(
-            Family("dot", (fmt,), only(accumulator="binary32", lanes=lanes, block_scale=scale or None))
+            Family("dot", (fmt,), {"accumulator": "binary32", "lanes": lanes, "block_scale": scale or None})
             for fmt, lanes, scale in (*BLOCKS.values(), HALF)
         ),
     )

@@ -24,7 +24,7 @@ from synth.energy.data import KINDS
 from synth.energy.plan import DEFAULT_DATA
 from synth.report import speeds
 from synth.report.figures import Figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point, only
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point
 from synth.report.study import Study
 from synth.studies.script import parser, status
 
@@ -52,7 +52,7 @@ def mac(fmt: str, accumulator: str = REPORT_ACCUMULATOR, stages: int = 0, goal: 
     return speeds.mac(fmt, goal, accumulator=accumulator, stages=stages)
 
 
-_INTO = only(accumulator=REPORT_ACCUMULATOR)
+_INTO = {"accumulator": REPORT_ACCUMULATOR}
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Energies(Study):
         Family("mac", COSTS, {"accumulator": ACCUMULATORS}, data=(DEFAULT_DATA,)),
         Family("mac", COSTS, {**_INTO, "stages": STAGES}, data=(DEFAULT_DATA,)),
         Family("pe", COSTS, _INTO, data=(DEFAULT_DATA,)),
-        Family("encoder", (ROUNDED,), {"source": ("binary32",), "rounding": ROUNDINGS}, data=(DEFAULT_DATA,)),
+        Family("encoder", (ROUNDED,), {"source": "binary32", "rounding": ROUNDINGS}, data=(DEFAULT_DATA,)),
     )
 
 

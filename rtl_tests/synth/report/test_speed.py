@@ -15,7 +15,7 @@ from synth.report.chapters.speed import Point, at, front
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
-from synth.report.plan import CLAIMS, Claim
+from synth.report.plan import CLAIMS
 from synth.report.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 from synth.report.write import render
 
@@ -58,57 +58,37 @@ def test_no_point_beats_the_front_in_both():
 
 
 @pytest.mark.parametrize(
-    ("small", "fast", "phrase"),
+    ("small", "fast", "cells"),
     [
-        (
-            [(60, 190), (90, 100)],
-            [(30, 250), (60, 140)],
-            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from there to below 90 "
-            "FO4 it is also smaller; from 90 FO4 on the one built for area is smaller.",
-        ),
-        (
-            [(60, 190), (90, 100)],
-            [(30, 250), (60, 80)],
-            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4), and from there on it is also "
-            "smaller.",
-        ),
-        (
-            [(20, 190), (90, 70)],
-            [(30, 250), (60, 200)],
-            "below 30 FO4 only the one built for area is fast enough; from 30 FO4 on the one built for area is "
-            "smaller.",
-        ),
+        ([(60, 190), (90, 100)], [(30, 250), (60, 140)], ("60", "30", "from 90 FO4", "60 to 90 FO4")),
+        ([(60, 190), (90, 100)], [(30, 250), (60, 80)], ("60", "30", "–", "from 60 FO4")),
+        ([(20, 190), (90, 70)], [(30, 250), (60, 200)], ("20", "30", "from 30 FO4", "–")),
         (
             [(60, 191), (70, 150), (90, 100)],
             [(30, 250), (60, 190), (70, 140), (80, 135)],
-            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from 90 FO4 on the one built "
-            "for area is smaller; in between spreads overlap, or the order changes.",
+            ("60", "30", "from 90 FO4", "70 to 90 FO4"),
         ),
+        ([(60, 191), (90, 100)], [(30, 250), (60, 190)], ("60", "30", "from 90 FO4", "–")),
+        ([(30, 250), (60, 80)], [(30, 201), (60, 90)], ("30", "30", "from 60 FO4", "30 to 60 FO4")),
+        ([(20, 190), (90, 70)], [(30, 150), (60, 100), (90, 71)], ("20", "30", "–", "30 to 90 FO4")),
+        ([(30, 250), (60, 80)], [(30, 201), (60, 70)], ("30", "30", "–", "from 30 FO4")),
         (
-            [(60, 191), (90, 100)],
-            [(30, 250), (60, 190)],
-            "below 60 FO4 only the one built for speed is fast enough (down to 30 FO4); from 90 FO4 on the one built "
-            "for area is smaller; in between neither is smaller beyond the spreads.",
+            [(30, 200), (60, 100), (90, 90)],
+            [(30, 100), (60, 99), (90, 50)],
+            ("30", "30", "–", "30 to 60 FO4, from 90 FO4"),
         ),
-        (
-            [(30, 250), (60, 80)],
-            [(30, 201), (60, 90)],
-            "below 60 FO4 the one built for speed is smaller; from 60 FO4 on the one built for area is smaller.",
-        ),
-        (
-            [(20, 190), (90, 70)],
-            [(30, 150), (60, 100), (90, 71)],
-            "below 30 FO4 only the one built for area is fast enough; from there to below 90 FO4 the one built for "
-            "speed is smaller; from there on neither is smaller beyond the spreads.",
-        ),
-        ([(30, 250), (60, 80)], [(30, 201), (60, 70)], "the one built for speed is smaller."),
     ],
 )
-def test_both_goals_are_compared(small, fast, phrase):
+def test_both_goals_are_compared(small, fast, cells):
     rows = timed_rows("hif8", small) + timed_rows("hif8", fast, optimize="speed") + timed_rows("e2m1", small)
-    curves = {group: speed.fronts(found) for group, found in speed.groups(rows).items()}
-    assert [*speed.crossings(curves, lambda place: place.upper())] == [f"MAC into binary16, GATES, hif8: {phrase}"]
-    assert not [*speed.crossings({group: curve for group, curve in curves.items() if group.goal == "area"}, str)]
+    table = speed.section(rows, None, "").tables[-1]
+    assert table.caption == "Built for area, and for speed: delays within which one is smaller"
+    delays, better = (f"{delay} FO4" for delay in cells[:2]), cells[2:]
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        ["MAC into binary16, Gates, hif8", *delays, *better],
+    ]
+    alone = speed.section(timed_rows("hif8", small), None, "")
+    assert len(alone.tables) == 1
 
 
 def test_the_cheapest_at_each_speed():
@@ -118,23 +98,14 @@ def test_the_cheapest_at_each_speed():
         + timed_rows("alike", [(40, 101), (9, 300)])
     )
     curves = speed.fronts(rows)
-    texts = speed.sentences(curves, "X", "FO4")
-    smallest = "fast has the smallest area of 3 formats (180 NAND2); alike has the largest (+67%)"
-    assert texts[0] == f"X, within 10 FO4: {smallest}."
-    assert texts[-1] == "X: fast has the smallest delay (8 FO4); slim has the largest (+25%)."
-    alike = curves | {"also": curves["slim"]}
-    assert speed.sentences(alike, "X", "FO4")[-1] == "X: fast has the smallest delay (8 FO4)."  # none is the slowest
-    slow = speed.sentences(
-        {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}, "X", "FO4"
+    smallest = "fast has the smallest area (180 NAND2); alike has the largest (+67%)"
+    assert speed.headline(curves, "area", "X", "FO4") == f"X, within 10 FO4: {smallest}."
+    slow = {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}
+    assert speed.headline(slow, "area", "X", "FO4") == (
+        "X, within 40 FO4: slim has the smallest area (100 NAND2), no different from alike; fast has the largest "
+        "(+50%)."
     )
-    assert slow[0] == (
-        "X, within 40 FO4: slim has the smallest area of 3 formats (100 NAND2), no different from alike; fast has the "
-        "largest (+50%)."
-    )
-    assert speed.sentences({"slim": curves["slim"]}, "X", "FO4") == [
-        "X: slim has 200 NAND2 at 10 FO4 if it is fastest, 100 NAND2 at 40 FO4 if it is smallest."
-    ]
-    assert speed.sentences({"slim": curves["slim"][:1]}, "X", "FO4") == ["X: slim has 200 NAND2 at 10 FO4."]
+    assert speed.headline({"slim": curves["slim"]}, "area", "X", "FO4") == ""  # the smallest of one
 
 
 def test_a_section_of_curves(tmp_path):
@@ -153,8 +124,10 @@ def test_the_section_shows_the_file():
     speeds = load.speeds()
     section = speed.section([], speeds, speeds.tool)
     assert {row.component for row in speeds.rows} == {"mac", *(block for block, _, _ in BLOCKS)}
-    assert len(section.tables) == len(speed.groups(speeds.rows)) >= 2 + 2 * len(OTHERS) + 6
-    several = [len(table.rows) for table in section.tables if len(table.rows) > 1]
+    *tables, both = section.tables
+    assert len(tables) == len(speed.groups(speeds.rows)) >= 2 + 2 * len(OTHERS) + 6
+    assert len(both.rows) == len(FORMATS) + len(OTHERS) + len(BLOCKS)
+    several = [len(table.rows) for table in tables if len(table.rows) > 1]
     assert len(section.plots) == len(several)
     assert several[:2] == [len(FORMATS)] * 2
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
@@ -177,10 +150,8 @@ def test_rows_of_a_sweep_are_not_repeated():
 
 
 def test_verdicts():
-    claim = Claim("x", "mac", "a", "b", 1.05)
-
     def judged(low, median, high):
-        return verdict(claim, Figure(low, median, high), Figure.exact(100))
+        return verdict(1.05, Figure(low, median, high), Figure.exact(100))
 
     assert judged(101, 102, 104) == REPRODUCED
     assert judged(106, 107, 108) == NOT_REPRODUCED
@@ -195,24 +166,29 @@ def claims_on_ice40(areas):
     place = {"target": "ice40", "unit": "LUT4", "portfolio": "standard"}
     rows = []
     for (part, name), area in areas.items():
-        options = next(claim.options for claim in CLAIMS if claim.part == part)
+        options = next(claim.block.options for claim in CLAIMS if claim.block.kind == part)
         rows.append(timed_rows(name, [(1, area)], component=part, **place, **options)[-1])
     return papers.claims(Measured(rows, []))
+
+
+def judged(section):
+    """The cells of the chapter's table that have a verdict."""
+    return [cell for row in section.tables[0].rows for cell in row[1:] if cell.text != "–"]
 
 
 def test_saving_more_than_claimed_is_no_refutation():
     """The claim of 25% to 40% holds for 40.4%, and the page shows the digit that decides."""
     section = claims_on_ice40({("multiplier", "binary8p3"): 470, ("multiplier", "e5m2_nosub"): 280})
-    (finding,) = section.findings
-    assert finding.text == ("iCE40, decode + multiply, e5m2_nosub against binary8p3: -40.4%, reproduced.")
+    assert len(judged(section)) == 1
     (row,) = [row for row in section.tables[0].rows if row[1].text != "–"]
     assert row[0].text == (
         "The multiplier of an 8-bit fused MAC is 25% to 40% smaller without subnormal inputs (Supernormals paper, "
         "section 1, citing [6]). Checked here: at least 25%, with E5M2."
     )
-    assert row[1].small == "-40.8% to -40.1% · reproduced"
+    assert (row[1].text, row[1].small) == ("-40.4%", "-40.8% to -40.1% · reproduced")
     section = claims_on_ice40({("multiplier", "binary8p3"): 470, ("multiplier", "e5m2_nosub"): 358})
-    assert section.findings[0].text.endswith(": -23.8%, not reproduced.")
+    assert [cell.text for cell in judged(section)] == ["-23.8%"]
+    assert judged(section)[0].small.endswith(" · not reproduced")
 
 
 def test_ibms_claim_is_read_in_both_ways():
@@ -220,9 +196,9 @@ def test_ibms_claim_is_read_in_both_ways():
     section = claims_on_ice40(
         {("mac", "ibm_1_5_2"): 1000, ("mac", "ibm_1_4_3+ibm_1_5_2"): 1180, ("mac", "ibm_fp9_1_5_3"): 1047}
     )
-    assert [finding.text for finding in section.findings] == [
-        "iCE40, MAC into dlfloat16, ibm_1_4_3+ibm_1_5_2 against ibm_1_5_2: +18.0%, not reproduced.",
-        "iCE40, MAC into dlfloat16, ibm_fp9_1_5_3 against ibm_1_5_2: +4.7%, reproduced.",
+    assert [(cell.text, cell.small.rpartition(" · ")[2]) for cell in judged(section)] == [
+        ("+18.0%", "not reproduced"),
+        ("+4.7%", "reproduced"),
     ]
     pins, fp9 = (row[0].text for row in section.tables[0].rows[:2])
     claim = (
@@ -258,20 +234,18 @@ def test_every_claim_is_judged_on_every_target():
     rows = []
     for target in ("gates", "xc7"):
         for claim in CLAIMS:
-            for name, area in ((claim.base, 100), (claim.unit, 70)):
-                row = timed_rows(
-                    name, [(1, area)], target, component=claim.part, portfolio="standard", **claim.options
-                )[-1]
+            for (kind, name, options), area in ((claim.base, 100), (claim.block, 70)):
+                row = timed_rows(name, [(1, area)], target, component=kind, portfolio="standard", **options)[-1]
                 rows.append(row)
     section = papers.claims(Measured(rows, []))
-    assert len(section.findings) == 2 * len(CLAIMS)
-    assert sum(finding.text.endswith(f", {REPRODUCED}.") for finding in section.findings) == 2 * len(CLAIMS)
+    assert len(judged(section)) == 2 * len(CLAIMS)
+    assert all(cell.small.endswith(f" · {REPRODUCED}") for cell in judged(section))
     assert papers.claims(Measured([], [])) is None
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.part}-{claim.unit}")
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim.block.kind}-{claim.block.format}")
 def test_claims_are_of_blocks_that_exist(claim):
     from hwgen.blocks.catalog import build
 
-    for name in (claim.base, claim.unit):
-        assert build(claim.part, name, **claim.options).formats[0].name == name
+    for kind, name, options in (claim.base, claim.block):
+        assert build(kind, name, **options).formats[0].name == name

@@ -6,7 +6,7 @@ import pytest
 
 import golden
 from rtl_tests.synth.report.test_report import made_up
-from synth.report.chapters.tradeoff import SCALES, front, ratios, section
+from synth.report.chapters.accuracy import SCALES, best_formats, ratios, tradeoff
 from synth.report.data import Ratio
 from synth.report.figures import Figure
 from synth.report.measured import Measured
@@ -26,7 +26,7 @@ def area(median):
     ],
 )
 def test_the_front(areas, ratio, edge):
-    assert front({name: area(median) for name, median in areas.items()}, ratio) == edge
+    assert best_formats({name: area(median) for name, median in areas.items()}, ratio) == edge
 
 
 def test_ratios_of_single_formats():
@@ -49,7 +49,7 @@ def test_a_section():
         for place, name in enumerate(names)
         for row in made_up("mac", "gates", 100 + place, format=name, accumulator="binary16")
     ]
-    chapter = section(Measured(rows, names), ratios(names))
+    chapter = tradeoff(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
     ranges = "ocp_e5m2 (23.9 dB, 100 NAND2)"
     assert [(finding.text, finding.subject) for finding in chapter.findings] == [
@@ -64,10 +64,10 @@ def test_a_section():
         ["ocp_e4m3", "31.5", "15.8", "0.0"],
         ["hif8", "31.5", "22.3", "3.8"],
     ]
-    assert "standard deviation, 2^n" in chapter.plots[1].picture.svg
-    assert "quantization SNR [dB]" in chapter.plots[0].picture.svg
-    assert chapter.plots[0].picture.commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
-    assert section(Measured(rows, names), {}) is None
-    older = section(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
+    assert "standard deviation, 2^n" in chapter.plots[1].svg
+    assert "quantization SNR [dB]" in chapter.plots[0].svg
+    assert chapter.plots[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
+    assert tradeoff(Measured(rows, names), {}) is None
+    older = tradeoff(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
     assert len(older.findings) == len(older.plots) == 1
     assert [cell.text for cell in older.tables[0].rows[0][1:4]] == ["25.0", "–", "–"]

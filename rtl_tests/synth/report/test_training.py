@@ -111,7 +111,7 @@ def test_nothing_is_claimed_of_one_seed():
     assert [finding.text for finding in section.findings] == [
         "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
     ]
-    assert [plot.picture.title for plot in section.plots] == ["Gradients that became zero: digits"]
+    assert [plot.title for plot in section.plots] == ["Gradients that became zero: digits"]
 
 
 def test_every_claim_has_its_policies():
@@ -171,8 +171,8 @@ def test_a_chapter():
     )
     assert fronts[1].text.endswith("Not in the picture, because a loss was not finite: e5m2b4, binary16.")
     assert len(section.plots) == 6
-    assert "1.4.3/1.5.2, biases" not in section.plots[0].picture.svg  # it has no MAC
-    assert ">hif8, adaptive<" in section.plots[0].picture.svg
+    assert "1.4.3/1.5.2, biases" not in section.plots[0].svg  # it has no MAC
+    assert ">hif8, adaptive<" in section.plots[0].svg
     assert not any("have changed since" in finding.text for finding in section.findings)
 
 

@@ -2,16 +2,7 @@
 
 from synth.area.rows import Row
 from synth.report import plan
-from synth.report.figures import (
-    Figure,
-    compared,
-    have_spreads,
-    listing,
-    number,
-    pair_sentence,
-    ranked,
-    smallest_sentence,
-)
+from synth.report.figures import Figure, compared, have_spreads, listing, ranked, smallest_sentence
 from synth.report.measured import Measured, figure, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS
 from synth.report.render import plots
@@ -59,8 +50,6 @@ def parts(measured: Measured) -> Section | None:
         "the MAC.",
     )
     for target, column in measured.columns.items():
-        if target in multipliers:
-            section.find(smallest_sentence(multipliers[target], PARTS["multiplier"].lower(), column.title))
         stacks = {
             name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
             for name, first in multipliers.get(target, {}).items()
@@ -91,7 +80,7 @@ def _table(section: Section, measured: Measured, part: str) -> None:
     smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
     rows = (
         (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
-        for name in measured.order(by_target)
+        for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
     )
     head = ("format", *(measured.columns[target].head for target in by_target))
     section.table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", head, rows)
@@ -102,19 +91,12 @@ def options(measured: Measured) -> Section | None:
     intro = "Each row compares a block that has an option with the same block without it."
     section = Section("options", "What options cost", intro)
     columns = [measured.columns[target] for target in plan.EXTRA_TARGETS if target in measured.columns]
-    body: list[list[object]] = [[Cell(extra.text, extra.comparison)] for extra in EXTRAS]
-    for column in columns:
-        for extra, cells in zip(EXTRAS, body, strict=True):
-            plain, other = (measured.block(block, column.key) for block in (extra.base, extra.block))
-            if plain is None or other is None:
-                cells.append(None)
-                continue
-            cells.append(figure_cell(other, plain))
-            if share := compared(other, plain):
-                sizes = f"{number(other.median)} against {number(plain.median)} {plain.unit}"
-                text = f"{extra.base.format} {extra.base.kind} with {extra.text}: {share} ({sizes})"
-                section.find(f"{column.title}: {text}.")
-    rows = [cells for cells in body if any(cells[1:])]
+    rows = []
+    for extra in EXTRAS:
+        pairs = [[measured.block(block, column.key) for block in (extra.base, extra.block)] for column in columns]
+        if any(all(pair) for pair in pairs):
+            cells = (figure_cell(other, plain) if plain else None for plain, other in pairs)
+            rows.append((Cell(extra.text, extra.sides), *cells))
     if not rows:
         return None
     head = ("option", *(column.head for column in columns))
@@ -131,10 +113,10 @@ def encoders(measured: Measured) -> Section | None:
         and row.format in measured.formats
         and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
     ]
-    gates: dict[tuple[str, str], Figure] = {}
+    gates: dict[str, dict[str, Figure]] = {}
     for row in rows:
         if row.place == "gates" and row.is_best:
-            gates.setdefault((row.format, str(row.options["rounding"])), figure(row))
+            gates.setdefault(row.format, {}).setdefault(str(row.options["rounding"]), figure(row))
     if not gates:
         return None
     section = Section(
@@ -143,39 +125,41 @@ def encoders(measured: Measured) -> Section | None:
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
         "another one is named.",
     )
-    column = measured.columns["gates"]
-    defaults: dict[str, Figure] = {}
-    for (name, _), value in gates.items():
-        defaults.setdefault(name, value)
-    picture = plots.bars(defaults, f"Encoders from {ENCODER_SOURCE} by format, {column.title}", column.axis)
+    column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
+    defaults = {name: next(iter(figures.values())) for name, figures in gates.items()}
+    picture = plots.bars(defaults, f"{title} by format, {column.title}", column.axis)
     section.plot(smallest_sentence(defaults, "encoder", column.title), picture)
-    several = [key for key in gates if sum(name == key[0] for name, _ in gates) > 1]
+    several = {name: figures for name, figures in gates.items() if len(figures) > 1}
     if several:
-        by_rounding = {f"{rounding}, {name}": gates[name, rounding] for name, rounding in several}
-        picture = plots.bars(by_rounding, f"Encoders from {ENCODER_SOURCE} by rounding, {column.title}", column.axis)
+        by_rounding = {f"{rounding}, {name}": each for name in several for rounding, each in several[name].items()}
+        picture = plots.bars(by_rounding, f"{title} by rounding, {column.title}", column.axis)
         section.plot("A format with each of its roundings.", picture)
-    studied, (first, second) = plan.ROUNDING_STUDY
-    pairs: dict[str, tuple[Figure, Figure]] = {}
+    studied, roundings = plan.ROUNDING_STUDY
+    pairs: dict[str, list[Figure]] = {}
+    sentences = []
     for target, where in measured.columns.items():
-        base, other = (pick(rows, "encoder", target, format=studied, rounding=mode) for mode in (first, second))
-        if base is not None and other is not None:
-            pairs[where.head] = base, other
-            sentence = pair_sentence((first, base), (second, other), f"the {studied} encoder", where.title)
-            section.find(sentence, "" if any(finding.text for finding in section.findings) else "Rounding")
+        both = {mode: pick(rows, "encoder", target, format=studied, rounding=mode) for mode in roundings}
+        pair = {mode: value for mode, value in both.items() if value is not None}
+        if len(pair) == len(roundings):
+            pairs[where.head] = [*pair.values()]
+            sentences.append(smallest_sentence(pair, f"{studied} encoder", where.title))
     if pairs:
+        section.find(next(filter(None, sentences), ""), "Rounding", is_listed=False)
+        first, second = roundings
         title = f"{studied} encoder: {first} against {second}"
         scaled = {
             name: {where: pair[place].over(pair[0].median) for where, pair in pairs.items()}
-            for place, name in enumerate((first, second))
+            for place, name in enumerate(roundings)
         }
         picture = plots.groups(scaled, title, f"area relative to {first}")
         section.plot(f"Area relative to the encoder with {first}.", picture)
         rows_by_target = ((name, base, figure_cell(other, base)) for name, (base, other) in pairs.items())
         section.table(title, ("target", first, second), rows_by_target)
-    order = sorted(gates, key=lambda key: gates[key].median)
-    least = gates[order[0]]
-    alone = ((*key, figure_cell(gates[key], least)) for key in order)
-    section.table("Encoders on gates", ("format", "rounding", column.head), alone)
+    alone = [(name, rounding, value) for name, figures in gates.items() for rounding, value in figures.items()]
+    alone.sort(key=lambda row: row[-1].median)
+    least = alone[0][-1]
+    body = ((name, rounding, figure_cell(value, least)) for name, rounding, value in alone)
+    section.table("Encoders on gates", ("format", "rounding", column.head), body)
     return section
 
 
@@ -208,11 +192,8 @@ def accumulators(measured: Measured) -> Section | None:
         section.plot("The exact accumulator never rounds, the others round after every product.", picture)
         costs = []
         for name, macs in areas.items():
-            if {"exact", "binary32"} <= set(macs):
-                pair = ("a binary32 one", macs["binary32"]), ("an exact accumulator", macs["exact"])
-                section.find(pair_sentence(*pair, f"the {name} MAC", column.title))
-                share, width = compared(macs["exact"], macs["binary32"]), by_format[name]["exact"].accumulator_bits
-                costs += [f"{name} {share} ({width} bits)"] if share else []
+            if {"exact", "binary32"} <= set(macs) and (share := compared(macs["exact"], macs["binary32"])):
+                costs.append(f"{name} {share} ({by_format[name]['exact'].accumulator_bits} bits)")
         if costs:
             text = "a MAC with an exact accumulator, compared with binary32"
             summary = f"{column.title}: {text}: {listing(costs)}."

@@ -4,18 +4,9 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from synth.report import plan
-from synth.report.figures import (
-    Figure,
-    have_spreads,
-    listing,
-    number,
-    pair_sentence,
-    percent,
-    ranked,
-    smallest_sentence,
-)
+from synth.report.figures import Figure, have_spreads, listing, number, percent, ranked
 from synth.report.measured import Measured, by_format, figure
-from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY, Claim
+from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY
 from synth.report.render import plots
 from synth.report.sections import Cell, Section
 
@@ -36,17 +27,15 @@ def claims(measured: Measured) -> Section | None:
     for claim in CLAIMS:
         cells: list[object] = []
         for column in columns:
-            base, unit = (measured.block(block, column.key) for block in claim.blocks)
+            base, unit = (measured.block(block, column.key) for block in (claim.base, claim.block))
             if unit is None or base is None or not have_spreads((unit, base)):
                 cells.append("one sample" if unit and base else None)
                 continue
             shares = ratio(unit, base)
             least, middle, most = (f"{share - 1:+.1%}" for share in shares)
-            judged = verdict(claim, unit, base)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
-            cells.append(Cell(middle, f"{least} to {most} · {judged}", note, shares[1]))
-            section.find(f"{column.title}, {claim.comparison}: {middle}, {judged}.")
-        body.append((Cell(claim.text, claim.comparison), *cells))
+            cells.append(Cell(middle, f"{least} to {most} · {verdict(claim.most, unit, base)}", note, shares[1]))
+        body.append((Cell(claim.text, claim.sides), *cells))
     if not any(cell for _, *cells in body for cell in cells):
         return None
     section.table("Claims and verdicts", ("claim", *(column.title for column in columns)), body)
@@ -58,14 +47,14 @@ def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
     return unit.low / base.high, unit.median / base.median, unit.high / base.low
 
 
-def verdict(claim: Claim, unit: Figure, base: Figure) -> str:
-    """Whether all ratios that the spreads allow are within the claim, none of them, or some."""
+def verdict(claimed: float, unit: Figure, base: Figure) -> str:
+    """Whether all ratios that the spreads allow are at most the claimed one, none of them, or some."""
     least, middle, most = ratio(unit, base)
-    if most <= claim.most:
+    if most <= claimed:
         return REPRODUCED
-    if least > claim.most:
+    if least > claimed:
         return NOT_REPRODUCED
-    return f"{UNDECIDED} (medians {'within' if middle <= claim.most else 'outside'} the claim)"
+    return f"{UNDECIDED} (medians {'within' if middle <= claimed else 'outside'} the claim)"
 
 
 PRINTED = {
@@ -156,21 +145,12 @@ def p3109(measured: Measured) -> Section | None:
 
 def _units(section: Section, measured: Measured, target: str) -> None:
     column = measured.columns[target]
-    macs: dict[str, Figure] = {}
-    body = []
-    for unit in plan.UNITS:
-        multiplier, mac, positive = (measured.block(block, target) for block in plan.unit_blocks(unit))
-        if mac is not None:
-            macs[unit] = mac
-            body.append((unit, multiplier, mac, positive))
-    if P3109_PAIR not in macs:
-        return
-    ours = P3109_PAIR, macs[P3109_PAIR]
-    for unit in (unit for unit in macs if unit != P3109_PAIR):
-        section.find(pair_sentence((unit, macs[unit]), ours, "a MAC", column.title))
-    head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}, zero results +0")
-    title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {plan.REPORT_ACCUMULATOR}"
-    section.table(title, head, body)
+    body = [(unit, *(measured.block(block, target) for block in plan.unit_blocks(unit))) for unit in plan.UNITS]
+    macs = {unit: mac for unit, _, mac, _ in body if mac}
+    if P3109_PAIR in macs:
+        head = ("unit", PARTS["multiplier"], PARTS["mac"], f"{PARTS['mac']}, zero results +0")
+        title = f"P3109's pair, OCP's pair and HiF8: {column.head}; MACs into {plan.REPORT_ACCUMULATOR}"
+        section.table(title, head, (row for row in body if row[0] in macs))
 
 
 def _projections(section: Section, measured: Measured, target: str) -> None:
@@ -183,12 +163,8 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
             grid.setdefault(overflow, {}).setdefault(rounding, figure(row))
     if not grid:
         return
-    for overflow, figures in grid.items():
-        where = f"{column.title}, {overflow}"
-        section.find(smallest_sentence(figures, f"{PROJECTION_STUDY} encoder", where))
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
-    picture = plots.groups(grid, title, column.axis)
-    section.plot(f"Saturation: {listing(list(grid))}.", picture)
+    section.plot(f"Saturation: {listing(list(grid))}.", plots.groups(grid, title, column.axis))
     order = ranked(next(iter(grid.values())))
     rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
     section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)

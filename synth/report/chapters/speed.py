@@ -1,10 +1,10 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from hwgen.datapath.goal import AREA, SPEED
+from hwgen.datapath.goal import AREA, GOALS, SPEED
 from synth.area.rows import Row
 from synth.report import figures
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
@@ -139,27 +139,28 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | 
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
     drawn = [group for group, curves in by_name.items() if is_drawn(curves, most)]
-    named = drawn[:2] or [*by_name][:1]  # one of each goal
+    compared: list[tuple[object, ...]] = []
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         alike = [other for other in by_name if other._replace(how=group.how) == group]
         both = {other.goal for other in by_name if other._replace(goal=group.goal) == group} | {AREA}
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
-        first, *others = sentences(curves, title, unit)
+        sentence = headline(curves, f"area of {counted(len(curves), 'format')}", title, unit)
         if group in drawn:
-            points = [point for curve in curves.values() for point in curve]
+            best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
-            picture = plots.fronts(curves, front(points), f"Area against delay: {title}", *axes)
-            section.plot(first, picture)
-        section.find(first, "Speed" if group in named else "", is_caption=group in drawn)
-        for sentence in others:
-            section.find(sentence)
+            section.plot(sentence, plots.fronts(curves, best, f"Area against delay: {title}", *axes))
+        subject = "Speed" if group in drawn[:2] else ""  # one of each goal
+        section.find(sentence, subject, is_caption=group in drawn)
         ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
         caption = f"{title}: the smallest area within a delay"
         section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
-    for sentence in crossings(by_name, lambda place: titles[place].title):
-        section.find(sentence)
+        if group.goal != AREA:
+            small = by_name.get(group._replace(goal=AREA), {})
+            compared += both_goals(f"{group.block}, {column.title}, ", small, curves, unit)
+    if compared:
+        section.table("Built for area, and for speed: delays within which one is smaller", BOTH_GOALS, compared)
     return section
 
 
@@ -169,51 +170,31 @@ def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
     return min(most, 2) <= len(curves) <= plots.MOST_NAMES and have_spreads(points)
 
 
-def crossings(curves: Mapping[Group, Mapping[str, Front]], where: Callable[[str], str]) -> Iterator[str]:
-    """Sentences on where a block is smaller if it is built for speed, and where if it is built for area.
+BOTH_GOALS = ("", *(f"{what}built for {goal}" for what in ("shortest delay, ", "") for goal in GOALS))
+"""The head of a table of :func:`both_goals`."""
 
-    ``where`` returns the title of a place.
+
+def both_goals(
+    prefix: str, small: Mapping[str, Front], fast: Mapping[str, Front], unit: str
+) -> Iterator[tuple[object, ...]]:
+    """For each name with a front built for area, ``small``, and one built for speed: their shortest delays, and the
+    delays within which one is better than the other beyond the spreads.
     """
-    for group, fast in curves.items():
-        small = curves.get(group._replace(goal=AREA))
-        if group.goal == AREA or small is None:
-            continue
-        for name in (name for name in fast if name in small):
-            if have_spreads(value for point in (*small[name], *fast[name]) for value in point):
-                phrase = crossing(small[name], fast[name], group.unit)
-                yield f"{group.block}, {where(group.place)}, {name}: {phrase}."
+    for name in (name for name in fast if name in small):
+        pair = small[name], fast[name]
+        if have_spreads(value for curve in pair for point in curve for value in point):
+            shortest = (Cell(f"{number(curve[0].delay)} {unit}", value=curve[0].delay) for curve in pair)
+            yield f"{prefix}{name}", *shortest, *(better_within(*pair, goal, unit) for goal in GOALS)
 
 
-def crossing(small: Front, fast: Front, unit: str, better: str = "is smaller", also: str = "is also smaller") -> str:
-    """A phrase on the fronts of a block that is built for area, and of one that is built for speed.
-
-    One counts as ``better`` within a delay only beyond the spreads.
-    """
-    first, quickest = small[0].delay, fast[0].delay
-    limits = sorted({point.delay for point in (*small, *fast) if point.delay >= max(first, quickest)})
-    runs = [(goal, next(group)) for goal, group in groupby(limits, lambda limit: _better(small, fast, limit))]
-    texts = []
-    if quickest < first:
-        reach = f"down to {number(quickest)} {unit}"
-        texts.append(f"below {number(first)} {unit} only the one built for speed is fast enough ({reach})")
-    elif first < quickest:
-        texts.append(f"below {number(quickest)} {unit} only the one built for area is fast enough")
-    if runs[0][0] == SPEED:
-        subject = f"it {also}" if quickest < first else f"the one built for speed {better}"
-        if len(runs) == 1:
-            return ", and ".join([*texts, f"from there on {subject}" if texts else subject])
-        start = "from there to below" if texts else "below"
-        texts.append(f"{start} {number(runs[1][1])} {unit} {subject}")
-        runs = runs[1:]
-    if is_last := runs[-1][0] == AREA:
-        texts.append(f"from {number(runs[-1][1])} {unit} on the one built for area {better}")
-        runs = runs[:-1]
-    if runs:
-        is_mixed = any(goal is not None for goal, _ in runs)
-        rest = "spreads overlap, or the order changes" if is_mixed else f"neither {better} beyond the spreads"
-        beside = "in between " if len(texts) > 1 else "elsewhere "
-        texts.append((beside if is_last else "from there on " if texts else "") + rest)
-    return "; ".join(texts)
+def better_within(small: Front, fast: Front, goal: str, unit: str) -> str:
+    """E.g. ``60 to 90 FO4, from 120 FO4``: the limits within which the one that is built for a goal is better."""
+    reached = max(small[0].delay, fast[0].delay)
+    limits = sorted({point.delay for point in (*small, *fast) if point.delay >= reached})
+    runs = [(best, next(group)) for best, group in groupby(limits, lambda limit: _better(small, fast, limit))]
+    ends = [f"{number(start)} to {number(end)} {unit}" for (_, start), (_, end) in pairwise(runs)]
+    spans = [*ends, f"from {number(runs[-1][1])} {unit}"]
+    return ", ".join(span for span, (best, _) in zip(spans, runs, strict=True) if best == goal) or "–"
 
 
 def _better(small: Front, fast: Front, limit: float) -> str | None:
@@ -228,21 +209,11 @@ def deadlines(curves: Mapping[str, Front]) -> list[float]:
     return [fastest * share for share in DEADLINES]
 
 
-def sentences(curves: Mapping[str, Front], where: str, unit: str) -> list[str]:
-    """The smallest format within each delay, and the fastest; of one format the ends of its front; "" if unknown."""
-    if not have_spreads(value for curve in curves.values() for point in curve for value in point):
-        return [""]
-    if len(curves) == 1:
-        ((name, curve),) = curves.items()
-        ends = [f"{number(point.area.median)} {point.area.unit} at {number(point.delay)} {unit}" for point in curve]
-        if len(curve) == 1:
-            return [f"{where}: {name} has {ends[0]}."]
-        return [f"{where}: {name} has {ends[0]} if it is fastest, {ends[-1]} if it is smallest."]
-    texts, what = [], f"area of {counted(len(curves), 'format')}"
-    for limit in deadlines(curves):
-        met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
-        texts.append(smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}"))
-    return [*texts, smallest_sentence({name: curve[0].time for name, curve in curves.items()}, "delay", where)]
+def headline(curves: Mapping[str, Front], what: str, where: str, unit: str) -> str:
+    """A sentence on the name with the least of ``what`` within the shortest delay that all reach; empty if unknown."""
+    limit, *_ = deadlines(curves)
+    met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
+    return smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}")
 
 
 def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[float], unit: str, area: str) -> Table:

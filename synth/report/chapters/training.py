@@ -3,18 +3,17 @@
 import math
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from synth.area.targets import TARGETS
-from synth.report.chapters.tradeoff import front
+from synth.report.chapters.accuracy import best_formats
 from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.render import plots
 from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
 from synth.report.training import claims
 from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
-from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED
-from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash, recorded
+from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED, Policy
+from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash
 
 TITLE = "Training in these formats, and the papers' claims about it"
 NO_FILE = (
@@ -33,8 +32,6 @@ _TITLES = {
     "digits": "digits (a convolutional network)",
     "range": "range (losses weighted from 1 to 2^-40)",
 }
-_POLICIES = {policy.name: policy for plan in PLANS for policy in plan.policies}
-"""Policies by name; a name is that of the same policy in all tasks."""
 
 
 def section(study: Study | None) -> Section:
@@ -70,22 +67,19 @@ def section(study: Study | None) -> Section:
 
 def _is_current(study: Study) -> bool:
     """Whether the program and the plans of today would give the same results; data are fixed by the program."""
-    plans = {plan.task: (plan.iterations, [recorded(policy) for policy in plan.policies]) for plan in PLANS}
-
-    def trained(task: Task) -> tuple[int, list[dict[str, Any]]]:
-        policies = [{"name": policy.name, **policy.choices} for policy in task.policies.values() if policy.choices]
-        return task.iterations, policies
-
-    is_planned = all(plans.get(task.name) == trained(task) for task in study.tasks.values())
-    return is_planned and code_hash() in (None, study.program)
+    plans = {plan.task: (plan.iterations, [*plan.policies]) for plan in PLANS}
+    trained = {
+        task.name: (task.iterations, [item.policy for item in task.policies.values() if item.policy])
+        for task in study.tasks.values()
+    }
+    return trained.items() <= plans.items() and code_hash() in (None, study.program)
 
 
 def _is_shorter(study: Study) -> bool:
     """Whether there are too few seeds or iterations for verdicts."""
     planned = {plan.task: plan.iterations for plan in PLANS}
-    return len(study.seeds) < len(SEEDS) or any(
-        task.iterations < planned.get(task.name, math.inf) for task in study.tasks.values()
-    )
+    is_shorter = (task.iterations < planned.get(task.name, math.inf) for task in study.tasks.values())
+    return len(study.seeds) < len(SEEDS) or any(is_shorter)
 
 
 # -- claims
@@ -141,17 +135,14 @@ def _excess(value: float) -> str:
 def _task(section: Section, study: Study, task: Task) -> None:
     """Plots and a table of a task."""
     title = _TITLES.get(task.name, task.name)
-    areas = {
-        name: area
-        for name in task.policies
-        if (area := study.area(mac(_POLICIES[name]) if name in _POLICIES else None))
-    }
+    found = {name: study.area(mac(trained.policy)) for name, trained in task.policies.items()}
+    areas = {name: area for name, area in found.items() if area}
     _area_plot(section, task, areas)
     _history_plot(section, task)
     body = []
     for name, trained in task.policies.items():
         row = [
-            Cell(name, _choices(trained)),
+            Cell(name, _choices(trained.policy)),
             _loss_cell(task.figure(name, LOSS), ".3g"),
             Cell("") if name == BASE else spread_cell(task.excess(name), _excess),
             *(_loss_cell(task.figure(name, other), ".1%" if other == ACCURACY else ".2g") for other in task.others),
@@ -180,16 +171,14 @@ def _task(section: Section, study: Study, task: Task) -> None:
     section.table(f"Policies, {title}", head, body, note)
 
 
-def _choices(trained: Trained) -> str:
+def _choices(policy: Policy | None) -> str:
     """Formats of activations, weights and gradients, accumulator and scaling."""
-    if not trained.choices or GRADIENT not in trained.choices:
+    if policy is None or not policy.is_quantized:
         return ""
-    operands = [trained.choices[kind] for kind in KINDS]
-    formats = " / ".join(" ".join(filter(None, (operand["fmt"], operand.get("rounding")))) for operand in operands)
-    scaling = {UNSCALED: "unscaled", TENSOR: "scales of tensors"}.get(trained.choices["scaling"])
-    return (
-        f"{formats}, {trained.choices['accumulator']}, {scaling or 'scale of the loss: ' + trained.choices['scaling']}"
-    )
+    operands = map(policy.operand, KINDS)
+    formats = " / ".join(" ".join(filter(None, (operand.fmt, operand.rounding))) for operand in operands)
+    names = {UNSCALED: "unscaled", TENSOR: "scales of tensors"}
+    return f"{formats}, {policy.accumulator}, {names.get(policy.scaling, f'scale of the loss: {policy.scaling}')}"
 
 
 def _loss_cell(value: Figure, digits: str) -> Cell:
@@ -207,7 +196,7 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
     if len(finite) < 2 or not have_spreads([*areas.values(), *finite.values()]):
         return
-    edge = front({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
+    edge = best_formats({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit
     best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
     sentence = (
@@ -218,7 +207,8 @@ def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> Non
     sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
     points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
-    scaled = [name for name in points if _POLICIES[name].scaling != UNSCALED]
+    policies = {name: trained.policy for name, trained in task.policies.items()}
+    scaled = [name for name in points if (policy := policies[name]) and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}"
     picture = plots.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
     caption = (

@@ -1,1 +1,1 @@
-"""Pages, plots and tables of the report."""
+"""The plots of the report, and the template, style and script of its page."""

@@ -89,10 +89,12 @@ def _bars(
 ) -> None:
     """Bars with spreads and labels, which are by default the medians."""
     values = [*figures]
-    texts = [number(value.median) for value in values] if labels is None else labels
-    boxes = axes.barh(places, [value.median for value in values], height, xerr=_errors(values), **look)
-    if texts:
-        axes.bar_label(boxes, texts, padding=padding)
+    boxes = axes.barh(places, _medians(values), height, xerr=_errors(values), **look)
+    axes.bar_label(boxes, [number(value.median) for value in values] if labels is None else labels, padding=padding)
+
+
+def _medians(figures: Iterable[Figure]) -> list[float]:
+    return [value.median for value in figures]
 
 
 def _errors(figures: Sequence[Figure]) -> list[list[float]]:
@@ -136,11 +138,9 @@ def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str
     firsts, seconds, wholes = zip(*(by_name[name] for name in order), strict=True)
     used, places = (value for stack in by_name.values() for value in stack[:2]), range(len(order))
     with sheet(title, 1.6 + 0.22 * len(order), used, legend=3) as page:
-        _bars(page.axes, places, firsts, (), label=parts[0])
-        sums = [
-            f"{number(first.median)} + {number(second.median)}" for first, second in zip(firsts, seconds, strict=True)
-        ]
-        _bars(page.axes, places, seconds, sums, 12, left=[first.median for first in firsts], label=parts[1])
+        _bars(page.axes, places, firsts, [""] * len(order), label=parts[0])
+        sums = [" + ".join(map(number, pair)) for pair in zip(_medians(firsts), _medians(seconds), strict=True)]
+        _bars(page.axes, places, seconds, sums, 12, left=_medians(firsts), label=parts[1])
         strokes = [(whole.median, place) for place, whole in enumerate(wholes) if whole is not None]
         if strokes:
             page.axes.plot(*zip(*strokes, strict=True), "k|", markersize=13, markeredgewidth=2, label=parts[2])
@@ -199,14 +199,10 @@ def bars_and_errors(
         _rows(page.axes, list(figures), xlabels[0])
         (right,) = page.others
         for name, look in looks(errors, ()).items():
-            points = [
-                (value, place)
-                for place, row in enumerate(figures)
-                if (value := errors[name].get(row)) and value.low > 0
-            ]
-            shown, rows = zip(*points, strict=True)
-            medians, fmt = [value.median for value in shown], look.pop("marker")
-            right.errorbar(medians, rows, xerr=_errors(shown), fmt=fmt, markersize=5, label=name, **look)
+            known = enumerate(map(errors[name].get, figures))
+            shown, rows = zip(*((value, place) for place, value in known if value and value.low > 0), strict=True)
+            fmt = look.pop("marker")
+            right.errorbar(_medians(shown), rows, xerr=_errors(shown), fmt=fmt, markersize=5, label=name, **look)
             if name in levels:
                 right.axvline(levels[name], linestyle="--", linewidth=1, **look)
         _rows(right, list(figures), xlabels[1], 0.05)
@@ -250,7 +246,7 @@ def fronts(
             look |= {"markerfacecolor": "white"} if name in hollow else {}
             xs, ys = zip(*points, strict=True)
             page.axes.errorbar(
-                [x.median for x in xs], [y.median for y in ys], _errors(ys), _errors(xs), capsize=0, linewidth=1.1,
+                _medians(xs), _medians(ys), _errors(ys), _errors(xs), capsize=0, linewidth=1.1,
                 drawstyle="steps-post", markersize=5, markeredgecolor="black", markeredgewidth=0.5, **look,
             )  # fmt: skip
         page.axes.margins(x=0.1)
@@ -283,7 +279,7 @@ def lines(
             figures = list(values.values())
             errors = _errors(figures) if any(value.low < value.high for value in figures) else None
             look: dict[str, Any] = {"linewidth": 1.1, "markersize": 3, "label": name, **styles[name]}
-            page.axes.errorbar(list(values), [value.median for value in figures], errors, **look)
+            page.axes.errorbar(list(values), _medians(figures), errors, **look)
         if are_powers:
             ticks = sorted({number for values in series.values() for number in values})
             page.axes.set_xscale("log", base=2)

@@ -99,13 +99,15 @@ SMALL_SEEDS = (0, 1)
 
 
 @cache
-def mac(policy: Policy) -> Design | None:
-    """The MAC that computes all products of a policy; None if it has no formats, or more than two.
+def mac(policy: Policy | None) -> Design | None:
+    """The MAC that computes all products of a policy; None without a policy, or if it has no or three formats.
 
     Of two formats, a pin for each operand selects one.
     """
-    names = tuple(dict.fromkeys(policy.operand(kind).fmt for kind in KINDS)) if policy.is_quantized else ()
-    if len(names) not in (1, 2):
+    if policy is None or not policy.is_quantized:
+        return None
+    names = tuple(dict.fromkeys(policy.operand(kind).fmt for kind in KINDS))
+    if len(names) > 2:
         return None
     terms = TERMS if policy.accumulator == "exact" else None
     return build("mac", "+".join(names), accumulator=policy.accumulator, terms=terms)

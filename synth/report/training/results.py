@@ -16,7 +16,7 @@ from synth.area.rows import Row
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.training.plan import BASE
-from synth.report.training.policy import KINDS, Policy
+from synth.report.training.policy import KINDS, Operand, Policy
 
 RESULTS = ROOT / "docs" / "study.json"
 """The results that are part of the documentation."""
@@ -46,8 +46,8 @@ class Trained:
     """A policy of a task, trained from each seed; or a network that was quantized after training."""
 
     name: str
-    choices: Mapping[str, Any]
-    """The policy's formats, accumulator and scaling; empty if it was quantized after training."""
+    policy: Policy | None
+    """None if the network was quantized after training."""
     figures: tuple[Mapping[str, float], ...]
     """For each seed the task's figures by name; infinite ones were not finite numbers."""
     skipped: tuple[int, ...]
@@ -74,8 +74,7 @@ class Trained:
             raise BadValue("skipped", f"must have a count for each seed, not {skipped!r}")
         for point in history:
             _check_point(Keys(point, "history"))
-        _check_choices(keys.rest)
-        return cls(name, keys.rest, figures, tuple(skipped), tuple(history))
+        return cls(name, _policy(name, keys) if keys.rest else None, figures, tuple(skipped), tuple(history))
 
 
 def _check_point(point: Keys) -> None:
@@ -86,18 +85,13 @@ def _check_point(point: Keys) -> None:
         Keys({"lost": pair}, "lost").numbers("lost")
 
 
-def _check_choices(choices: Mapping[str, Any]) -> None:
-    """Refuse a policy with formats that lacks some of its choices."""
-    if choices.keys().isdisjoint(KINDS):
-        return
-    policy = Keys(dict(choices), "policy")
-    for kind in KINDS:
-        operand = Keys(policy.take(kind), kind)
-        operand.text("fmt")
-        if operand.rest.get("rounding") is not None:
-            operand.text("rounding")
-    policy.text("accumulator")
-    policy.text("scaling")
+def _policy(name: str, keys: Keys) -> Policy:
+    """The choices that are left in an entry, as a policy."""
+    operands = {}
+    for kind in (kind for kind in KINDS if kind in keys.rest):
+        operand = Keys(keys.take(kind), kind)
+        operands[kind] = Operand(operand.text("fmt"), operand.take("rounding"), operand.take("overflow"))
+    return Policy(name, **operands, accumulator=keys.text("accumulator"), scaling=keys.text("scaling"))
 
 
 def _figures(line: object) -> dict[str, float]:
@@ -146,16 +140,14 @@ class Task:
         keys = Keys(data, "task")
         policies = {item.name: item for item in map(Trained.from_json, keys.items("policies"))}
         task = cls(keys.text("task"), keys.count("iterations"), keys.count("batch"), keys.count("parameters"), policies)
-        if BASE not in policies:
-            raise BadValue("policies", f"of {task.name} must contain {BASE}")
-        seeds = len(task.base.figures)
-        if not seeds or not all(0 < loss < math.inf for loss in task.base.losses()):
+        names = [figures.keys() for item in policies.values() for figures in item.figures]
+        seeds = {len(item.figures) for item in policies.values()}
+        if BASE not in policies or len(seeds) != 1 or any(each != names[0] for each in names):
+            raise BadValue(
+                "policies", f"of {task.name} must contain {BASE}, and have figures of the same names and seeds"
+            )
+        if not all(0 < loss < math.inf for loss in task.base.losses()):
             raise BadValue("figures", f"of {task.name} in {BASE} must have positive losses")
-        if any(len(policy.figures) != seeds for policy in policies.values()):
-            raise BadValue("figures", f"of all policies of {task.name} must have the same seeds")
-        names = task.base.figures[0].keys()
-        if any(figures.keys() != names for policy in policies.values() for figures in policy.figures):
-            raise BadValue("figures", f"of all policies of {task.name} must have the same names")
         return task
 
 
