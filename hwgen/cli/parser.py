@@ -249,9 +249,7 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
 def _energy_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, RECIPES
     from synth.energy.data import KINDS
-    from synth.energy.job import OPERATIONS
-    from synth.energy.measure import SIMULATORS
-    from synth.energy.plan import DEFAULT_DATA, PLACES
+    from synth.energy.job import DEFAULT_DATA, OPERATIONS, PLACES
     from synth.energy.workload import MEASURED
 
     for sub in _blocks(parser, MEASURED).values():
@@ -268,8 +266,8 @@ def _energy_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--portfolio", choices=PORTFOLIOS, help=f"{text} (default: {DEFAULT_PORTFOLIO})")
         text = f"measure this recipe only: one of {', '.join(RECIPES['cells'])}"
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=text)
-        text = "both give the same result (default: compiled, where there is a C++ compiler, because it is faster)"
-        sub.add_argument("--simulator", choices=SIMULATORS, help=text)
+        text = "the only one is compiled, the default, which needs a C++ compiler"
+        sub.add_argument("--simulator", choices=("compiled", "icarus"), metavar="NAME", help=text)
         _add_renamings(sub)
         _add_store(sub, None)
         _add_jobs(sub)

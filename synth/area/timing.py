@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from hwgen.tools.process import ToolError, supervised
-from synth.area.liberty import GATES, Cell, Library, parse
+from synth.area.liberty import GATES, Cell, Library, parse, smallest_inverter
 
 ABC = "abc"
 """The timer that is always available."""
@@ -116,12 +116,9 @@ def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str,
     """A chain of the smallest inverters: cell, input pin, output pin, (input net, output net) of each, end nets."""
     if not any(library.has_delays for library in libraries):
         raise TimingError("the library's cells have no delays")
-    cells = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1]
-    inverters = [cell for cell in cells if cell.truth() == (True, False)]
-    if not inverters:
+    inverter = smallest_inverter(libraries)
+    if inverter is None:
         raise TimingError("the library has no inverter to measure delays in")
-    # a shorter name is more likely the plain inverter than one for clocks
-    inverter = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))
     links, ends, before = [], [], "a"
     for stage in range(STAGES):
         links.append((before, f"n{stage}"))
@@ -196,12 +193,7 @@ def opensta_delays(
 ) -> tuple[float, list[float]]:
     """FO4 and the delays of netlists of the module ``top``, in ps.
 
-    Raises
-    ------
-    TimingError
-        If OpenSTA fails.
-    subprocess.TimeoutExpired
-        If OpenSTA takes longer than ``timeout`` seconds.
+    If OpenSTA fails, that is a TimingError, and a TimeoutExpired if it takes longer than ``timeout`` seconds.
     """
     units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
     unit = units.get(libraries[0].content.attributes.get("time_unit", "1ns"))

@@ -22,8 +22,8 @@ from hwgen.blocks.block import Design
 from hwgen.reference import REFERENCES, Reference, reference
 from hwgen.reference.reference import integers
 from hwgen.reference.sums import SumReference
-from synth.energy.activity import Stimuli
 from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
+from synth.energy.simulator import Stimuli
 
 TERMS = RUN
 """Products of a running sum."""
@@ -40,25 +40,16 @@ Columns = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Workload:
-    """Operations of a module.
-
-    Attributes
-    ----------
-    pins : list of mapping
-        Values of the module's inputs, without the clock, for each operation.
-    expected : list of mapping
-        Values of its outputs; they appear :attr:`latency` operations later.
-    warm_up : int
-        Operations before those that count.
-    first : int
-        The first operation after the reset.
-    latency : int
-    """
+    """Operations of a module."""
 
     pins: Sequence[Mapping[str, int]]
+    """Values of the module's inputs, without the clock, for each operation."""
     expected: Sequence[Mapping[str, int]]
+    """Values of its outputs; they appear :attr:`latency` operations later."""
     warm_up: int
+    """Operations before those that count."""
     first: int
+    """The first operation after the reset."""
     latency: int
 
     @property

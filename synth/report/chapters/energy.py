@@ -8,7 +8,7 @@ from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
-from synth.energy.plan import DEFAULT_DATA
+from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed
 from synth.report.figures import (
     DELAYS,
