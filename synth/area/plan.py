@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
-from typing import TypeVar
 
 from hwgen.blocks.block import Design
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
@@ -15,8 +14,6 @@ from synth.area.timing import ABC, opensta
 
 NO_LIBRARIES: Libraries = MappingProxyType({})
 
-_AnyJob = TypeVar("_AnyJob", bound=Job)
-
 
 def area_jobs(
     design: Design,
@@ -26,27 +23,15 @@ def area_jobs(
     renamings: int = DEFAULT_RENAMINGS,
     libraries: Libraries = NO_LIBRARIES,
     seed: int = 1,
+    make: Callable[..., Job] = Job,
+    verb: str = "area",
+    words: Sequence[str] = (),
 ) -> list[Job]:
     """One job for each target, and for target ``liberty`` one for each library.
 
-    ``verilog`` is the text of the design's module. See :class:`synth.area.jobs.Job` for the other parameters.
+    ``verilog`` is the text of the design's module. ``make`` is the class of the jobs, or stands for it; their command
+    is ``hwgen`` with this ``verb``, and ends in ``words``. See :class:`synth.area.jobs.Job` for the other parameters.
     """
-    return planned(Job, "area", design, verilog, targets, portfolio, renamings, libraries, seed)
-
-
-def planned(
-    make: Callable[..., _AnyJob],
-    verb: str,
-    design: Design,
-    verilog: str,
-    targets: Iterable[str],
-    portfolio: str,
-    renamings: int,
-    libraries: Libraries,
-    seed: int,
-    words: Sequence[str] = (),
-) -> list[_AnyJob]:
-    """The jobs of :func:`area_jobs`, made by ``make``; their command is ``hwgen`` with this verb and final words."""
     defaults = {"portfolio": DEFAULT_PORTFOLIO, "renamings": DEFAULT_RENAMINGS, "seed": 1}
     values = {"portfolio": portfolio, "renamings": renamings, "seed": seed}
     words = [*(f"--{name} {value}" for name, value in values.items() if value != defaults[name]), *words]

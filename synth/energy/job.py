@@ -21,7 +21,7 @@ from hwgen.tools.process import ToolError
 from synth.area.digest import fingerprint, sha256
 from synth.area.jobs import DEFAULT_RENAMINGS, Job, Samples
 from synth.area.liberty import Libraries
-from synth.area.plan import NO_LIBRARIES, planned
+from synth.area.plan import NO_LIBRARIES, area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import ENERGY
 from synth.area.targets import LIBERTY
@@ -142,7 +142,7 @@ def energy_jobs(
     seed: int = 1,
     operations: int = OPERATIONS,
     period: float | None = None,
-) -> list[EnergyJob]:
+) -> list[Job]:
     """One job for each target of :data:`PLACES`, and for ``liberty`` one for each library.
 
     See :func:`synth.area.plan.area_jobs`, :class:`synth.area.jobs.Job` and :class:`EnergyJob` for the parameters.
@@ -154,7 +154,7 @@ def energy_jobs(
     make = partial(
         EnergyJob, design=design, data=data, operations=operations, period=period, recipe=recipe, keeps_cells=True
     )
-    return planned(make, "energy", design, verilog, targets, portfolio, renamings, libraries, seed, words)
+    return area_jobs(design, verilog, targets, portfolio, renamings, libraries, seed, make, "energy", words)
 
 
 # -- energies of netlists
