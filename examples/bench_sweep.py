@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
-from functools import partial
+from functools import partial, partialmethod
 from itertools import islice
 from pathlib import Path
 from unittest import mock
@@ -26,14 +26,12 @@ from distributed import Client, SubprocessCluster
 
 from hwgen.__main__ import main as command_line
 from hwgen.blocks.catalog import build
-from synth.area import pool as pool_module
 from synth.area.jobs import Job, Samples
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool, Pool
-from synth.area.runner import Outcome, measure
+from synth.area.runner import LocalPool, Outcome, Pool, measure
 from synth.area.store import Store
 from synth.area.targets import TARGETS
-from synth.sweep.pools import DaskPool
+from synth.sweep.cluster import DaskPool
 
 METRICS = (*dict.fromkeys(target.metric for target in TARGETS.values()), "delay_fo4")
 """Keys that samples must have to become rows."""
@@ -102,7 +100,7 @@ def warm_store(folder: Path) -> None:
         (["report", "--formats", "all"], "report.json"),
         (["sweep", str(folder / "space.toml")], "sweep.json"),
     ):
-        with mock.patch.object(pool_module, "execute", stub), open(os.devnull, "w", encoding="utf-8") as sink:
+        with mock.patch.object(Job, "execute", stub), open(os.devnull, "w", encoding="utf-8") as sink:
             with redirect_stdout(sink), redirect_stderr(sink):
                 status = command_line([*words, *out])
             if status:
@@ -142,7 +140,7 @@ def dask(seconds: float) -> Iterator[tuple[DaskPool, Client]]:
         Client(cluster) as client,
     ):
         client.wait_for_workers(2)
-        client.run(setattr, pool_module, "execute", partial(stub, seconds=seconds))
+        client.run(setattr, Job, "execute", partialmethod(stub, seconds=seconds))
         pool = DaskPool(cluster.scheduler_address)
         yield pool, client
         pool.close()
@@ -183,7 +181,7 @@ def by_thousands(pool: Pool, store: Store, memory: Callable[[], int], count: int
 
 def ten_thousand(folder: Path) -> None:
     """Print whether time and memory stay flat, without and with Dask."""
-    with mock.patch.object(pool_module, "execute", stub):
+    with mock.patch.object(Job, "execute", stub):
         local = LocalPool(2)
         tracemalloc.start()
         print(f"in threads, memory in use: {by_thousands(local, Store(folder / 'local'), in_use)}")

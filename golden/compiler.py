@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -32,36 +33,39 @@ extern "C" int known_sums(const double *x) { return 2 * (x[0] + x[1] - x[0] == 0
 
 @cache
 def compiler() -> str | None:
-    """Path of a C++ compiler that works on this machine, or None."""
-    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
-        path = shutil.which(name) if name else None
-        if path is not None:
-            try:
-                library(path, "")
-            except (OSError, subprocess.CalledProcessError):
-                continue
-            return path
+    """Command of a C++ compiler that works on this machine, or None; ``$CXX`` may have arguments."""
+    for name in (os.environ.get("CXX", ""), "g++", "clang++", "c++"):
+        try:
+            program, *arguments = [name] if shutil.which(name) else shlex.split(name)
+            path = shutil.which(program)
+            if path is not None:
+                command = shlex.join([path, *arguments])
+                library(command, "")
+                return command
+        except (ValueError, OSError, subprocess.CalledProcessError):
+            continue
     return None
 
 
 @cache
 def compiler_version() -> str | None:
     """First line of the compiler's version, or None without a compiler."""
-    path = compiler()
-    if path is None:
+    command = compiler()
+    if command is None:
         return None
-    lines = subprocess.run([path, "--version"], check=False, capture_output=True).stdout.splitlines()
-    return lines[0].decode(errors="replace") if lines else Path(path).name
+    words = shlex.split(command)
+    lines = subprocess.run([*words, "--version"], check=False, capture_output=True).stdout.splitlines()
+    return lines[0].decode(errors="replace") if lines else Path(words[0]).name
 
 
-def library(path: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
-    """Compile C++ with the compiler at ``path``, and load it.
+def library(command: str, source: str, options: Sequence[str] = ("-O1",)) -> ctypes.CDLL:
+    """Compile C++ with the compiler that a command starts, and load it.
 
     If that fails, it raises a subprocess.CalledProcessError, whose ``stderr`` has the compiler's messages, or an
     OSError, also for known answers that are wrong.
     """
     with tempfile.TemporaryDirectory(prefix="golden-") as folder:
-        return _loaded(_build(path, source, options, Path(folder)))
+        return _loaded(_build(command, source, options, Path(folder)))
 
 
 def _loaded(file: Path) -> ctypes.CDLL:
@@ -78,15 +82,16 @@ def _loaded(file: Path) -> ctypes.CDLL:
     return code
 
 
-def kept_library(path: str, source: str, options: Sequence[str], name: str) -> ctypes.CDLL:
+def kept_library(command: str, source: str, options: Sequence[str], name: str) -> ctypes.CDLL:
     """:func:`library`, but it is kept in the user's cache folder, and compiled only if it is not there.
 
     The key of a library is all that it depends on: source, options, and what the compiler predefines, which includes
     its version and the instructions of this machine.
     """
-    command = [path, *options, *FLAGS, "-dM", "-E", "-x", "c++", os.devnull]
-    predefined = subprocess.run(command, check=True, capture_output=True).stdout
-    version = subprocess.run([path, "--version"], check=True, capture_output=True).stdout
+    words = shlex.split(command)
+    defines = [*words, *options, *FLAGS, "-dM", "-E", "-x", "c++", os.devnull]
+    predefined = subprocess.run(defines, check=True, capture_output=True).stdout
+    version = subprocess.run([*words, "--version"], check=True, capture_output=True).stdout
     key = hashlib.sha256("\0".join((source, _KNOWN, *options, *FLAGS)).encode() + version + predefined).hexdigest()[:32]
     try:
         file = cache_folder() / f"{name}-{key}.so"
@@ -99,10 +104,10 @@ def kept_library(path: str, source: str, options: Sequence[str], name: str) -> c
             except OSError:  # damaged, or perhaps not ours: compile it again
                 file.unlink()
         with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
-            os.replace(_build(path, source, options, Path(folder)), file)  # whole, or not at all
+            os.replace(_build(command, source, options, Path(folder)), file)  # whole, or not at all
         return _loaded(file)
     except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
-        return library(path, source, options)
+        return library(command, source, options)
 
 
 def _check_own(path: Path) -> None:
@@ -118,9 +123,9 @@ def cache_folder() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "minifloat-rtl"
 
 
-def _build(path: str, source: str, options: Sequence[str], folder: Path) -> Path:
+def _build(command: str, source: str, options: Sequence[str], folder: Path) -> Path:
     (folder / "code.cpp").write_text(source + _KNOWN, encoding="utf-8")
-    command = [path, *options, *FLAGS, "-o", "code.so", "code.cpp"]
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    words = [*shlex.split(command), *options, *FLAGS, "-o", "code.so", "code.cpp"]
+    subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     (folder / "code.so").chmod(0o700)
     return folder / "code.so"

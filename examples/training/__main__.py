@@ -19,15 +19,13 @@ from golden.refusal import BadValue, about
 from hwgen.tools.files import check_writable, write_whole
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
-from synth.area.emission import verilog
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool, Pool
-from synth.area.runner import measure_all
-from synth.area.store import Store
+from synth.area.runner import LocalPool, Pool, measure_all
+from synth.area.store import Store, verilog
 from synth.report.training.plan import PLANS, SEEDS, SMALL, SMALL_SEEDS, TARGET, Plan, macs
 from synth.report.training.results import code_hash
 from synth.studies.script import status
-from synth.sweep.pools import DaskPool
+from synth.sweep.cluster import DaskPool
 
 
 def areas(plans: Sequence[Plan], store: Store, pool: Pool) -> list[dict[str, Any]]:

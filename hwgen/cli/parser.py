@@ -218,34 +218,33 @@ def _add_store(parser: argparse.ArgumentParser, default: str | None = "build/sto
     parser.add_argument("--store", metavar="FILE", default=default, help=text)
 
 
+def _add_measurement(parser: argparse.ArgumentParser, targets: Iterable[str]) -> None:
+    text = f"any of {', '.join(targets)} (default: gates; with --liberty: the library's cells)"
+    parser.add_argument("--target", metavar="T[,T...]", help=text)
+    _add_liberty(parser)
+    _add_renamings(parser)
+    _add_store(parser, None)
+    _add_jobs(parser)
+    parser.add_argument("--json", action="store_true", help="print rows as JSON")
+
+
 def _area_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
     from synth.area.targets import TARGETS
 
     for sub in _blocks(parser, BLOCKS).values():
-        text = f"any of {', '.join(TARGETS)} (default: gates; with --liberty: the library's cells)"
-        sub.add_argument("--target", metavar="T[,T...]", help=text)
-        _add_liberty(sub)
-        _add_renamings(sub)
-        _add_store(sub, None)
         text = f"set of recipes (synthesis scripts) to try (default: {DEFAULT_PORTFOLIO})"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
-        _add_jobs(sub)
-        sub.add_argument("--json", action="store_true", help="print rows as JSON")
+        _add_measurement(sub, TARGETS)
 
 
 def _energy_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, RECIPES
     from synth.energy.data import KINDS
-    from synth.energy.job import OPERATIONS
-    from synth.energy.measure import SIMULATORS
-    from synth.energy.plan import DEFAULT_DATA, PLACES
+    from synth.energy.job import DEFAULT_DATA, OPERATIONS, PLACES
     from synth.energy.workload import MEASURED
 
     for sub in _blocks(parser, MEASURED).values():
-        text = f"any of {', '.join(PLACES)} (default: gates; with --liberty: the library's cells)"
-        sub.add_argument("--target", metavar="T[,T...]", help=text)
-        _add_liberty(sub)
         text = f"numbers to operate on: {', '.join(KINDS)}, or a file of NumPy (default: %(default)s)"
         sub.add_argument("--data", metavar="NAME|FILE.npy", default=DEFAULT_DATA, help=text)
         text = "number of operations that are counted (default: %(default)s)"
@@ -256,12 +255,9 @@ def _energy_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--portfolio", choices=PORTFOLIOS, help=f"{text} (default: {DEFAULT_PORTFOLIO})")
         text = f"measure this recipe only: one of {', '.join(RECIPES['cells'])}"
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=text)
-        text = "both give the same result (default: compiled, where there is a C++ compiler, because it is faster)"
-        sub.add_argument("--simulator", choices=SIMULATORS, help=text)
-        _add_renamings(sub)
-        _add_store(sub, None)
-        _add_jobs(sub)
-        sub.add_argument("--json", action="store_true", help="print rows as JSON")
+        text = "the only one is compiled, the default, which needs a C++ compiler"
+        sub.add_argument("--simulator", choices=("compiled", "icarus"), metavar="NAME", help=text)
+        _add_measurement(sub, PLACES)
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:

@@ -40,3 +40,28 @@ def test_a_library_of_wrong_code_is_refused_and_not_kept(wrong, monkeypatch, tmp
     with pytest.raises((OSError, subprocess.CalledProcessError)):
         compiler.kept_library(wrong, text, ("-O3",), "n")
     assert compiler.kept_library(REAL, text, ("-O3",), "n").n() == 8
+
+
+def test_the_command_may_have_arguments(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    text = 'extern "C" int n() { return ANSWER; }'
+    monkeypatch.setenv("CXX", f"{REAL} -DANSWER='4 + 4'")
+    command = compiler.compiler.__wrapped__()
+    assert command == f"{REAL} '-DANSWER=4 + 4'"
+    for _ in range(2):
+        assert compiler.kept_library(command, text, ("-O1",), "n").n() == 8
+    assert len(list((tmp_path / "minifloat-rtl").iterdir())) == 1
+
+
+@pytest.mark.parametrize("command", ["", " ", "'g++", "no-such-compiler -O1"])
+def test_a_command_that_starts_no_compiler_is_passed_over(command, monkeypatch):
+    monkeypatch.setenv("CXX", command)
+    assert compiler.compiler.__wrapped__() not in (None, command)
+
+
+def test_the_path_of_a_compiler_may_have_blanks(monkeypatch, tmp_path):
+    path = tmp_path / "my compilers" / "c++"
+    path.parent.mkdir()
+    path.symlink_to(REAL)
+    monkeypatch.setenv("CXX", str(path))
+    assert compiler.library(compiler.compiler.__wrapped__(), 'extern "C" int n() { return 8; }').n() == 8

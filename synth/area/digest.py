@@ -32,12 +32,7 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
     ``__init__.py`` of each package on the way; and files beside them that are no modules. Every byte counts: a changed
     comment invalidates results just as changed code does. Of a package that is only on the way to a module (``a`` in
-    ``from a.b import c``), the imports do not count.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such module.
+    ``from a.b import c``), the imports do not count. An entry that is no module is a FileNotFoundError.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]

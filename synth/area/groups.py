@@ -1,7 +1,7 @@
 """The grammar of Liberty files: groups with attributes, numbers, and Boolean functions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import inf, isfinite
 from operator import and_, or_, xor
@@ -76,12 +76,9 @@ class Group:
 
 
 def file(text: str) -> Group:
-    """The content of a file. Comments and continued lines are blanks, so that places and lines remain.
+    """The content of a file; it is Unreadable if braces do not match, or there are too many.
 
-    Raises
-    ------
-    Unreadable
-        If braces do not match, or there are too many.
+    Comments and continued lines become blanks, so that places and lines remain.
     """
     text = re.sub(r"\\[ \t]*\n", lambda match: " " * len(match[0]), without_comments(text))
     ends: dict[int, int] = {-1: len(text)}
@@ -136,13 +133,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 
 
 def number(text: str, place: str, least: float = -inf) -> float:
-    """The finite number that a text states; ``place`` names it in the message.
-
-    Raises
-    ------
-    Unreadable
-        If it is no number, or less than ``least``.
-    """
+    """The finite number that a text states, or else it is Unreadable; ``place`` names it in the message."""
     value = float(text) if _NUMBER.fullmatch(text) else inf
     if not isfinite(value) or value < least:
         allowed = "a number" if least == -inf else f"a number of {least:g} or more"
@@ -193,26 +184,24 @@ def _folded(
     return value
 
 
-def evaluate(function: str, values: Mapping[str, bool]) -> bool:
-    """Value of a Liberty function; see :func:`evaluate_rows`."""
-    return bool(evaluate_rows(function, values, 1))
+def columns(pins: Sequence[str]) -> dict[str, int]:
+    """The values of pins in all rows of a truth table, as the bits of integers; the first pin changes the fastest."""
+    rows = range(1 << len(pins))
+    return {pin: sum((row >> place & 1) << row for row in rows) for place, pin in enumerate(pins)}
 
 
-def evaluate_rows(function: str, values: Mapping[str, int], ones: int) -> int:
-    """Values of a Liberty function in several rows: the bits of the result and of each pin's integer.
+def evaluate(function: str, values: Mapping[str, int], rows: int) -> bytes:
+    """The values of a Liberty function, 0 or 1, in each of the rows; those of the pins are the bits of their integers.
 
-    ``ones`` has a 1 for each row. NOT is ``!x`` or ``x'``; then come XOR ``^``, AND ``*``, ``&`` or a blank, and OR
-    ``+`` or ``|``, in the order in which they bind; constants are 0 and 1.
-
-    Raises
-    ------
-    Unreadable
-        If the function cannot be parsed, or names a pin without a value.
+    NOT is ``!x`` or ``x'``; then come XOR ``^``, AND ``*``, ``&`` or a blank, and OR ``+`` or ``|``, in the order in
+    which they bind; constants are 0 and 1. The function is Unreadable if it cannot be parsed, or names another pin.
     """
+    ones = (1 << rows) - 1
 
     def leaf(name: str) -> int:
         if name not in values and name not in ("0", "1"):
             raise Unreadable(f"{name!r} in the function {shown(function)} is not an input pin")
         return values[name] if name in values else ones * int(name)
 
-    return _folded(function, leaf, ones.__xor__, {"+": or_, "*": and_, "^": xor})
+    word = _folded(function, leaf, ones.__xor__, {"+": or_, "*": and_, "^": xor})
+    return bytes(word >> row & 1 for row in range(rows))

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any
 
 from golden.refusal import check_choice, check_integer
 from hwgen.netlist.emit import CLOCK, Port
@@ -18,8 +18,8 @@ from hwgen.tools.process import ToolError
 from synth.area.digest import fingerprint, sha256
 from synth.area.liberty import Library, check_flip_flop
 from synth.area.recipes import DEFAULT_PORTFOLIO, RECIPES, SPEED, portfolio
-from synth.area.route import WRAPPER, clock, is_routed, router, wrapper
-from synth.area.rows import Row, Timing
+from synth.area.route import DEVICES, WRAPPER, clock, router, wrapper
+from synth.area.rows import ENERGY, Row, Timing
 from synth.area.targets import LIBERTY, Target, find, timed
 from synth.area.timing import ABC, CHAIN, MEASURE_CHAIN, STATS, abc_delays, chain_blif, opensta, opensta_delays
 
@@ -53,60 +53,33 @@ replaced depends on what Yosys did before.
 class Job:
     """One module measured on one target.
 
-    Attributes
-    ----------
-    component : str
-        Kind of block, e.g. ``mac``.
-    options : tuple of (str, value)
-        Options of the block, by their names on the command line.
-    verilog, top : str
-        Text and name of the module.
-    ports : tuple of Port
-        Ports of the module; a module with a clock has registers.
-    target : str
-        A name of :data:`synth.area.targets.TARGETS`, or ``liberty``.
-    portfolio : str
-        A name of :data:`synth.area.recipes.PORTFOLIOS`.
-    renamings : int
-        Number of renamings that median and spread are taken over.
-    libraries : tuple of Library
-        Cell libraries of target ``liberty``.
-    command : str
-        The command that repeats the job.
-    facts : tuple of (str, value)
-        Further entries for the job's rows.
-    timer : str
-        Tool that measures the delays of portfolio ``speed``: :data:`synth.area.timing.ABC`, or name and version of
-        OpenSTA or of the router.
-    seed : int
-        Seed of the first renaming; the others count up from it. :data:`AS_EMITTED` renames nothing.
-    recipe : str
-        The only recipe of the portfolio to run; empty: all of them.
-    keeps_cells : bool
-        Whether :func:`mapped` returns the netlists of cells.
-
-    Raises
-    ------
-    BadValue, BadKind
-        If target, portfolio, renamings or libraries do not fit together, or if a library has no flip-flop for a module
-        with registers.
+    A BadValue or BadKind refuses a target, portfolio, renamings and libraries that do not fit together, and a library
+    without a flip-flop for a module with registers.
     """
 
     component: str
+    """Kind of block, e.g. ``mac``."""
     options: tuple[tuple[str, Any], ...]
+    """Options of the block, by their names on the command line."""
     verilog: str = field(repr=False)
     top: str
     ports: tuple[Port, ...] = field(repr=False)
     target: str
     portfolio: str = DEFAULT_PORTFOLIO
     renamings: int = DEFAULT_RENAMINGS
+    """Number of renamings that median and spread are taken over."""
     libraries: tuple[Library, ...] = field(default=(), repr=False)
+    """Cell libraries of target ``liberty``."""
     command: str = ""
-    facts: tuple[tuple[str, Any], ...] = ()
+    """The command that repeats the job."""
     timer: str = ABC
+    """Tool that measures the delays of portfolio ``speed``: ABC, or name and version of OpenSTA or of the router."""
     seed: int = 1
+    """Seed of the first renaming; the others count up from it. :data:`AS_EMITTED` renames nothing."""
     recipe: str = ""
+    """The only recipe of the portfolio to run; empty: all of them."""
     keeps_cells: bool = False
+    """Whether :meth:`mapped` returns the netlists of cells."""
 
     def __post_init__(self) -> None:
         check_integer("seed", self.seed, AS_EMITTED, MAX_SEED)
@@ -128,17 +101,17 @@ class Job:
     @property
     def is_routed(self) -> bool:
         """Whether delays are measured after place and route."""
-        return self.is_timed and is_routed(self.target)
+        return self.is_timed and self.target in DEVICES
 
     @property
-    def _place(self) -> tuple[Target, tuple[Library, ...]]:
-        """Target and libraries; where delays are measured, the ones that have delays."""
+    def _place(self) -> Target:
+        """The target; where delays are measured, the one that has delays."""
         target = find(self.target, self.libraries)
-        return timed(target, self.libraries) if self.is_timed else (target, self.libraries)
+        return timed(target) if self.is_timed else target
 
     def recipes(self) -> dict[str, str | None]:
         """ABC scripts of the portfolio, or of the only recipe, by name."""
-        scripts = portfolio(self.portfolio, self._place[0].kind)
+        scripts = portfolio(self.portfolio, self._place.kind)
         return {check_choice("recipe", self.recipe, tuple(scripts)): scripts[self.recipe]} if self.recipe else scripts
 
     @property
@@ -153,13 +126,13 @@ class Job:
 
     @property
     def effort(self) -> float:
-        """See :class:`Measurement`."""
+        """Relative computing time: long jobs start first, and progress estimates the time left from it."""
         return (2000 + len(self.verilog)) * len(self.recipes()) * self.renamings
 
     @cached_property
     def script(self) -> str:
         """The Yosys script: all renamings, each mapped by all recipes."""
-        target, top = self._place[0], WRAPPER if self.is_routed else self.top
+        target, top = self._place, WRAPPER if self.is_routed else self.top
         by_abc = self.is_timed and not self.is_routed
         libraries = " ".join(f"-liberty {file}" for file in target.inputs() if file.endswith(".lib"))
         lines = ["read_verilog module.v"]
@@ -188,7 +161,7 @@ class Job:
     def hashes(self) -> dict[str, str]:
         """SHA-256 of the module, and of the script with the cells and the timer that it names."""
         timing = [self.timer] if self.is_timed else []
-        script = sha256(self.script, _SWAP.read_text(encoding="utf-8"), *self._place[0].inputs().values(), *timing)
+        script = sha256(self.script, _SWAP.read_text(encoding="utf-8"), *self._place.inputs().values(), *timing)
         return {"verilog_sha256": sha256(self.verilog), "script_sha256": script}
 
     @property
@@ -197,28 +170,91 @@ class Job:
         return sha256(*self.hashes().values(), fingerprint(__name__), yosys.version())
 
     def execute(self, timeout: float | None = None) -> Samples:
-        """See :func:`execute`."""
-        return mapped(self, timeout)[0]
+        """Run the job; a ToolError if a tool fails, or does not finish within ``timeout`` seconds."""
+        return self.mapped(timeout)[0]
+
+    def mapped(self, timeout: float | None = None) -> tuple[Samples, dict[str, list[str]]]:
+        """The areas and delays, and by recipe the netlists in Yosys's JSON, if it keeps them; see :meth:`execute`."""
+        target = self._place
+        files = {"module.v": self.verilog, "swap.v": _SWAP.read_text(encoding="utf-8"), **target.inputs()}
+        # ABC times the netlists in this order
+        order = [f"{recipe}.{seed}" for seed in self.seeds for recipe in self.recipes()]
+        results = [f"{name}.json" for name in order] + [f"{name}.cells" for name in order if self.keeps_cells]
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if self.is_timed:
+            if self.timer not in ((router(self.target),) if self.is_routed else (ABC, opensta())):
+                raise ToolError(f"this machine has no {self.timer}")
+            if self.is_routed:
+                files["wrapper.v"] = wrapper(self.ports, self.top)
+            else:
+                files[CHAIN] = chain_blif(target.libraries)
+            results += [STATS] if self.timer == ABC else [f"{name}.netlist" for name in order]
+        texts = yosys.run(self.script, files, results, timeout)
+        metrics = {}
+        for name in order:
+            statistics = json.loads(texts[f"{name}.json"])["design"]
+            metrics[name] = target.measure(statistics["num_cells_by_type"], float(statistics.get("area", 0.0)))
+        if self.is_timed:
+            try:
+                delays = self._delays(texts, order, deadline)
+            except subprocess.TimeoutExpired as error:
+                raise ToolError(f"{self.timer} did not finish within the job's {timeout:g} s") from error
+            for name, delay in zip(order, delays, strict=True):
+                metrics[name] |= delay
+        samples = {recipe: [metrics[f"{recipe}.{seed}"] for seed in self.seeds] for recipe in self.recipes()}
+        seeds = self.seeds if self.keeps_cells else ()
+        return samples, {recipe: [texts[f"{recipe}.{seed}.cells"] for seed in seeds] for recipe in self.recipes()}
+
+    def _delays(self, texts: Mapping[str, str], order: Sequence[str], deadline: float | None) -> list[dict[str, float]]:
+        """Metrics of each netlist's delay; ``deadline`` is in seconds of :func:`time.monotonic`."""
+
+        def remaining() -> float | None:
+            return None if deadline is None else max(deadline - time.monotonic(), 0.01)
+
+        if self.is_routed:
+            seeds = [int(name.rpartition(".")[2]) for name in order]
+            netlists = [texts[f"{name}.netlist"] for name in order]
+            every = [clock(self.target, text, seed, remaining()) for text, seed in zip(netlists, seeds, strict=True)]
+            return [{"delay_ps": round(1e6 / mhz, 1), "fmax_mhz": round(mhz, 2)} for mhz in every]
+        if self.timer == ABC:
+            fo4, delays = abc_delays(texts[STATS], len(order))
+        else:
+            netlists = [texts[f"{name}.netlist"] for name in order]
+            fo4, delays = opensta_delays(self._place.libraries, netlists, self.top, remaining())
+        if self.target != LIBERTY:  # gates without a process have no picoseconds
+            return [{"delay_fo4": round(delay / fo4, 2)} for delay in delays]
+        return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
+
+    @property
+    def figure(self) -> tuple[str, str]:
+        """Metric and unit of the rows."""
+        return self._place.metric, self._place.unit
+
+    @property
+    def conditions(self) -> Mapping[str, str | int]:
+        """What else the figures depend on, for the rows."""
+        return {}
 
     def rows(self, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
         """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
-        target, hashes = self._place[0], self.hashes()
+        (metric, unit), hashes = self.figure, self.hashes()
         options = {name.replace("-", "_"): value for name, value in self.options}
+        accumulator_bits = next((port.width for port in self.ports if port.name == "acc_out"), None)
 
         def row(recipe: str, group: Sequence[Mapping[str, float]]) -> Row:
-            areas = tuple(sample[target.metric] for sample in group)
+            figures = tuple(sample[metric] for sample in group)
             return Row(
                 component=self.component,
                 options=options,
                 target=self.target,
                 recipe=recipe,
-                metric=target.metric,
-                min=min(areas),
-                median=median(areas),
-                max=max(areas),
-                samples=areas,
-                medians={name: median(sample[name] for sample in group) for name in group[0] if name != target.metric},
-                unit=target.unit,
+                metric=metric,
+                min=min(figures),
+                median=median(figures),
+                max=max(figures),
+                samples=figures,
+                medians={name: median(sample[name] for sample in group) for name in group[0] if name != metric},
+                unit=unit,
                 tool=yosys.version(),
                 portfolio=self.portfolio,
                 renamings=self.renamings,
@@ -227,14 +263,21 @@ class Job:
                 command=self.command,
                 libraries=tuple(library.name for library in self.libraries),
                 libraries_sha256=tuple(library.sha256 for library in self.libraries),
-                timing=_timing(self, group) if self.is_timed else None,
+                timing=self._timing(group) if self.is_timed and metric != ENERGY else None,
+                conditions=self.conditions,
+                accumulator_bits=accumulator_bits,
                 verilog_sha256=hashes["verilog_sha256"],
                 script_sha256=hashes["script_sha256"],
-                **dict(self.facts),
             )
 
         measured = [row(recipe, samples[recipe]) for recipe in self.recipes() if recipe in samples]
         return [*measured, min(measured, key=attrgetter("median")).best()]
+
+    def _timing(self, group: Sequence[Mapping[str, float]]) -> Timing:
+        metric = "delay_fo4" if "delay_fo4" in group[0] else "delay_ps"
+        between = ("between registers",) if self.is_clocked and not self.is_routed else ()
+        layout = "after place and route" if self.is_routed else "before layout"
+        return Timing(metric, tuple(sample[metric] for sample in group), self.timer, (*between, layout))
 
 
 def _renaming(seed: int, top: str) -> str:
@@ -262,126 +305,3 @@ def mapped_netlist(verilog: str, top: str, libraries: Sequence[Library], recipe:
     lines += [*_mapping(target, top, RECIPES[target.kind][recipe]), "write_verilog -noattr cells.v", ""]
     files = {"module.v": verilog, "swap.v": _SWAP.read_text(encoding="utf-8"), **target.inputs()}
     return yosys.run("\n".join(lines), files, ["cells.v"])["cells.v"]
-
-
-class Measurement(Protocol):
-    """A job: it measures one module on one target, and its result depends on itself alone. See :class:`Job`."""
-
-    @property
-    def top(self) -> str:
-        """Name of the module."""
-
-    @property
-    def target(self) -> str:
-        """Name of the target."""
-
-    @property
-    def portfolio(self) -> str:
-        """Name of the portfolio."""
-
-    @property
-    def renamings(self) -> int:
-        """Number of renamings."""
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the job."""
-
-    @property
-    def label(self) -> str:
-        """Short name for messages."""
-
-    @property
-    def effort(self) -> float:
-        """Relative computing time: long jobs start first, and progress estimates the time left from it."""
-
-    @property
-    def key(self) -> str:
-        """SHA-256 of everything that the samples depend on."""
-
-    def hashes(self) -> dict[str, str]:
-        """See :meth:`Job.hashes`."""
-
-    def execute(self, timeout: float | None = None) -> Samples:
-        """See :func:`execute`."""
-
-    def rows(self, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
-        """See :func:`rows`."""
-
-
-def execute(job: Measurement, timeout: float | None = None) -> Samples:
-    """Run a job and return its samples.
-
-    Raises
-    ------
-    ToolError
-        If a tool fails, or does not finish within ``timeout`` seconds.
-    """
-    return job.execute(timeout)
-
-
-def rows(job: Measurement, samples: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Row]:
-    """A row for each recipe, and one more that repeats the recipe with the lowest median as the best."""
-    return job.rows(samples)
-
-
-def mapped(job: Job, timeout: float | None = None) -> tuple[Samples, dict[str, list[str]]]:
-    """The samples of a job, and the netlists that they count in Yosys's JSON, by recipe, if it keeps them.
-
-    Errors are those of :func:`execute`.
-    """
-    target, libraries = job._place
-    files = {"module.v": job.verilog, "swap.v": _SWAP.read_text(encoding="utf-8"), **target.inputs()}
-    # ABC times the netlists in this order
-    order = [f"{recipe}.{seed}" for seed in job.seeds for recipe in job.recipes()]
-    results = [f"{name}.json" for name in order] + [f"{name}.cells" for name in order if job.keeps_cells]
-    deadline = None if timeout is None else time.monotonic() + timeout
-    if job.is_timed:
-        if job.timer not in ((router(job.target),) if job.is_routed else (ABC, opensta())):
-            raise ToolError(f"this machine has no {job.timer}")
-        files |= {"wrapper.v": wrapper(job.ports, job.top)} if job.is_routed else {CHAIN: chain_blif(libraries)}
-        results += [STATS] if job.timer == ABC else [f"{name}.netlist" for name in order]
-    texts = yosys.run(job.script, files, results, timeout)
-    metrics = {}
-    for name in order:
-        statistics = json.loads(texts[f"{name}.json"])["design"]
-        metrics[name] = target.measure(statistics["num_cells_by_type"], float(statistics.get("area", 0.0)))
-    if job.is_timed:
-        try:
-            delays = _delays(job, libraries, texts, order, deadline)
-        except subprocess.TimeoutExpired as error:
-            raise ToolError(f"{job.timer} did not finish within the job's {timeout:g} s") from error
-        for name, delay in zip(order, delays, strict=True):
-            metrics[name] |= delay
-    samples = {recipe: [metrics[f"{recipe}.{seed}"] for seed in job.seeds] for recipe in job.recipes()}
-    seeds = job.seeds if job.keeps_cells else ()
-    return samples, {recipe: [texts[f"{recipe}.{seed}.cells"] for seed in seeds] for recipe in job.recipes()}
-
-
-def _delays(
-    job: Job, libraries: Sequence[Library], texts: Mapping[str, str], order: Sequence[str], deadline: float | None
-) -> list[dict[str, float]]:
-    """Metrics of each netlist's delay; ``deadline`` is in seconds of :func:`time.monotonic`."""
-
-    def remaining() -> float | None:
-        return None if deadline is None else max(deadline - time.monotonic(), 0.01)
-
-    if job.is_routed:
-        seeds = [int(name.rpartition(".")[2]) for name in order]
-        netlists = [texts[f"{name}.netlist"] for name in order]
-        clocks = [clock(job.target, netlist, seed, remaining()) for netlist, seed in zip(netlists, seeds, strict=True)]
-        return [{"delay_ps": round(1e6 / mhz, 1), "fmax_mhz": round(mhz, 2)} for mhz in clocks]
-    if job.timer == ABC:
-        fo4, delays = abc_delays(texts[STATS], len(order))
-    else:
-        fo4, delays = opensta_delays(libraries, [texts[f"{name}.netlist"] for name in order], job.top, remaining())
-    if job.target != LIBERTY:  # gates without a process have no picoseconds
-        return [{"delay_fo4": round(delay / fo4, 2)} for delay in delays]
-    return [{"delay_ps": round(delay, 1), "delay_fo4": round(delay / fo4, 2)} for delay in delays]
-
-
-def _timing(job: Job, group: Sequence[Mapping[str, float]]) -> Timing:
-    metric = "delay_fo4" if "delay_fo4" in group[0] else "delay_ps"
-    between = ("between registers",) if job.is_clocked and not job.is_routed else ()
-    layout = "after place and route" if job.is_routed else "before layout"
-    return Timing(metric, tuple(sample[metric] for sample in group), job.timer, (*between, layout))

@@ -6,14 +6,13 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import product
 from pathlib import Path
 
 from golden.refusal import BadValue
 from hwgen.tools.files import text_of
 from synth.area import groups
 from synth.area.digest import sha256
-from synth.area.groups import Group, Unreadable, evaluate
+from synth.area.groups import Group, Unreadable, columns, evaluate
 
 Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
 """Libraries by the names of their files; one library may consist of several files."""
@@ -23,6 +22,10 @@ GATES = Path(__file__).with_name("data") / "gates.lib"
 
 LARGEST, LONGEST = 256, 10_000
 """Most MiB of a library, unpacked, and most characters of a function."""
+
+
+INVERTER = b"\1\0"
+"""Truth table of an inverter."""
 
 
 def _bad(problem: str) -> BadValue:
@@ -44,14 +47,13 @@ class Cell:
     sequential: bool
     flip_flop: bool
 
-    def truth(self) -> tuple[bool, ...] | None:
-        """Truth table of a combinational cell with one output, first input most significant; None for other cells."""
+    def truth(self) -> bytes | None:
+        """Truth table of a combinational cell with one output, first input least significant; None for other cells."""
         if self.sequential or len(self.functions) != 1:
             return None
         (function,) = self.functions.values()
-        rows = product((False, True), repeat=len(self.inputs))
         try:
-            return tuple(evaluate(function, dict(zip(self.inputs, row, strict=True))) for row in rows)
+            return evaluate(function, columns(self.inputs), 1 << len(self.inputs))
         except Unreadable:  # the function reads internal nodes
             return None
 
@@ -116,9 +118,15 @@ def _cell(group: Group) -> Cell:
 
 def nand2_area(libraries: Iterable[Library]) -> float | None:
     """Area of the NAND2 equivalent: the smallest cell with the function of a two-input NAND; None if there is none."""
-    nand = (True, True, True, False)
     cells = (cell for library in libraries for cell in library.cells if cell.area and len(cell.inputs) == 2)
-    return min((cell.area for cell in cells if cell.truth() == nand), default=None)
+    return min((cell.area for cell in cells if cell.truth() == b"\1\1\1\0"), default=None)
+
+
+def smallest_inverter(libraries: Iterable[Library]) -> Cell | None:
+    """The inverter of least area; of several the one with the shortest name, which is less likely one for clocks."""
+    cells = (cell for library in libraries for cell in library.cells if len(cell.inputs) == 1)
+    inverters = (cell for cell in cells if cell.truth() == INVERTER)
+    return min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name), default=None)
 
 
 def has_flip_flop(libraries: Iterable[Library]) -> bool:
@@ -142,9 +150,9 @@ def richest_first(libraries: Iterable[Library]) -> list[Library]:
     return sorted(libraries, key=lambda library: -sum(not cell.sequential for cell in library.cells))
 
 
-_NEEDED: dict[str, Callable[[tuple[bool, ...]], bool]] = {
-    "inverter": lambda truth: truth == (True, False),
-    "buffer": lambda truth: truth == (False, True),
+_NEEDED: dict[str, Callable[[bytes], bool]] = {
+    "inverter": lambda truth: truth == INVERTER,
+    "buffer": lambda truth: truth == b"\0\1",
     "two-input gate": lambda truth: len(truth) == 4 and sum(truth) in (1, 3),  # AND or OR, inverted or not
 }
 """Gates without which ABC crashes, or produces netlists with another function."""
@@ -160,13 +168,7 @@ def check_gates(libraries: Iterable[Library], name: str) -> None:
 
 
 def parse(text: str, name: str) -> Library:
-    """Parse a Liberty text; errors call it ``name``.
-
-    Raises
-    ------
-    BadValue
-        If the text is not a Liberty library with cells.
-    """
+    """Parse a text, or refuse it as no Liberty library with cells; the sentence calls it ``name``."""
     try:
         library = Library(_content(text).argument, text)
         if not library.cells:
@@ -177,13 +179,7 @@ def parse(text: str, name: str) -> Library:
 
 
 def read(path: str | Path) -> Library:
-    """Read a ``.lib`` file, or a ``.lib.gz`` one.
-
-    Raises
-    ------
-    BadValue
-        If the file cannot be read or is not a Liberty library; the sentence names the file.
-    """
+    """Read a ``.lib`` file, or a ``.lib.gz`` one; a BadValue names a file that cannot be read or is no library."""
     try:
         with Path(path).open("rb") as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"
@@ -201,10 +197,7 @@ def read(path: str | Path) -> Library:
 def read_all(groups: Iterable[str]) -> Libraries:
     """Read libraries; each item of ``groups`` lists the files of one library, separated by commas.
 
-    Raises
-    ------
-    BadValue
-        See :func:`read` and :func:`check_gates`; also if an item names no file, or has a cell in two files.
+    An item is refused as by :func:`read` and :func:`check_gates`, and if it names no file or has a cell in two files.
     """
     libraries = {}
     for group in groups:

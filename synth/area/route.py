@@ -31,19 +31,8 @@ DEVICES = {
 """Targets that can be routed, with nextpnr's options for the device in its largest package."""
 
 
-def is_routed(target: str) -> bool:
-    """Whether place and route is available for a target."""
-    return target in DEVICES
-
-
 def router(target: str) -> str:
-    """Package and version of the place-and-route tool of a target.
-
-    Raises
-    ------
-    BadValue
-        If the package is not installed.
-    """
+    """Package and version of the place-and-route tool of a target; a BadValue if it is not installed."""
     package = f"yowasp-nextpnr-{target}"
     if importlib.util.find_spec(_package(target)) is None:
         problem = f"{target} needs the package {package} for place and route: pip install '.[route]' in the clone"
@@ -87,12 +76,7 @@ def _compiled(target: str) -> None:
 def clock(target: str, netlist: str, seed: int, timeout: float | None = None) -> float:
     """Clock in MHz that the wrapped module reaches after place and route; ``netlist`` is Yosys's JSON of the wrapper.
 
-    Raises
-    ------
-    TimingError
-        If the tool fails.
-    subprocess.TimeoutExpired
-        If the tool takes longer than ``timeout`` seconds.
+    A tool that fails is a TimingError, and one that takes longer than ``timeout`` seconds a TimeoutExpired.
     """
     _compiled(target)
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:

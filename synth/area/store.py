@@ -1,13 +1,17 @@
-"""Results in one file on disk, by the hash of everything they depend on: nothing is measured twice."""
+"""Results, and Verilog, in one file on disk by the hash of all they depend on: nothing is measured or emitted twice."""
 
 import json
 import sqlite3
 import threading
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from golden.refusal import BadValue
-from synth.area.digest import sha256
+from hwgen.blocks.block import Design
+from hwgen.tools import yosys
+from synth.area.digest import fingerprint, sha256
 
 
 class StoreError(OSError):
@@ -18,12 +22,7 @@ class Store:
     """Results (plain data) by key in the file ``path``, which is created if missing.
 
     Several threads and processes may use a store at the same time. A result is either complete or absent, even if a
-    process is killed.
-
-    Raises
-    ------
-    BadValue
-        If the file cannot be used as a store. Later failures are a StoreError.
+    process is killed. A file that cannot be used as a store is a BadValue; later failures are a StoreError.
     """
 
     def __init__(self, path: str | Path):
@@ -77,3 +76,25 @@ class Store:
         """Close the file."""
         with self._lock:
             self._connection.close()
+
+
+@cache
+def _program() -> str:
+    """SHA-256 of the program that generates Verilog, and of the versions of its tools."""
+    return sha256(
+        fingerprint(__name__, "hwgen.blocks.catalog"), version("minifloat-rtl"), version("amaranth"), yosys.version()
+    )
+
+
+def verilog(design: Design, store: Store | None = None) -> str:
+    """The Verilog of a design, taken from the store if it is there."""
+    if store is None:
+        return design.verilog()
+    key = sha256(
+        "verilog", _program(), design.kind, design.name, repr(design.options), repr(design.header), repr(design.formats)
+    )
+    text = store.get(key)
+    if text is None:
+        text = design.verilog()
+        store.put(key, text)
+    return str(text)

@@ -6,7 +6,7 @@ LUTs or cells are chosen, so that its first part runs once for all renamings and
 
 import functools
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -15,7 +15,7 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from synth.area.liberty import GATES, Library, has_flip_flop, nand2_area, parse, richest_first
 from synth.area.recipes import SPEED, Kind
-from synth.area.route import DEVICES, is_routed
+from synth.area.route import DEVICES
 from synth.area.timing import gates_with_drives
 
 Counts = Mapping[str, int]
@@ -27,38 +27,27 @@ LIBERTY = "liberty"
 
 @dataclass(frozen=True)
 class Target:
-    """A technology that modules are mapped to and measured in.
-
-    Attributes
-    ----------
-    name, title : str
-    metric, unit : str
-        Name and unit of the figure.
-    kind : str
-        Kind of recipes that apply.
-    prepare : str
-        Yosys commands up to the choice of LUTs or cells; ``{top}`` is the module.
-    finish : str
-        Yosys commands from there to the netlist that is counted; for cells, ``{abc}`` are arguments of ABC.
-    measure : callable
-        Computes metrics from cell counts and, for libraries, the area in the library's unit; the first metric is the
-        figure. A cell that would count as nothing is a ToolError.
-    inputs : callable
-        Files that the commands read, by name.
-    note : str
-        What a reader must know about the figure.
-    """
+    """A technology that modules are mapped to and measured in."""
 
     name: str
     title: str
     metric: str
+    """Name of the figure; the next field is its unit."""
     unit: str
     kind: Kind
     prepare: str
+    """Yosys commands up to the choice of LUTs or cells; ``{top}`` is the module."""
     finish: str
+    """Yosys commands from there to the netlist that is counted; for cells, ``{abc}`` are arguments of ABC."""
     measure: Callable[[Counts, float], dict[str, float]]
+    """Computes metrics from cell counts and, for libraries, the area in the library's unit; the first metric is the
+    figure. A cell that would count as nothing is a ToolError."""
     inputs: Callable[[], Mapping[str, str]]
+    """Files that the commands read, by name."""
     note: str
+    """What a reader must know about the figure."""
+    libraries: tuple[Library, ...] = ()
+    """The cells that the module is mapped to."""
 
 
 def alm_estimate(counts: Counts) -> float:
@@ -114,7 +103,7 @@ def _without_memories(command: str, section: str, first: str = "") -> str:
     return f"{command} -run {first}:{section}\n{command} -run map_ffram:map_luts"
 
 
-def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note: str) -> Target:
+def _cells(name: str, title: str, unit: str, libraries: tuple[Library, ...], note: str) -> Target:
     files = {f"cells{number}.lib": library.for_tools for number, library in enumerate(richest_first(libraries))}
     options = " ".join(f"-liberty {file}" for file in files)
     nand2 = nand2_area(libraries)
@@ -130,24 +119,17 @@ def _cells(name: str, title: str, unit: str, libraries: Sequence[Library], note:
 
     prepare = "synth -noabc -flatten -top {top}" + (f"\ndfflibmap {options}" if has_flip_flop(libraries) else "")
     finish = f"abc {options} {{abc}}\nopt_clean\n"
-    return Target(name, title, "area", unit, "cells", prepare, finish, measure, lambda: files, note)
+    return Target(name, title, "area", unit, "cells", prepare, finish, measure, lambda: files, note, libraries)
 
 
-def timed(target: Target, libraries: tuple[Library, ...]) -> tuple[Target, tuple[Library, ...]]:
-    """A target whose delays can be measured, and its libraries; ``gates`` gets its gates in four sizes.
-
-    Raises
-    ------
-    BadValue
-        For an FPGA without place and route.
-    """
-    if not (target.kind == "cells" or is_routed(target.name)):
+def timed(target: Target) -> Target:
+    """The target with delays: ``gates`` gets its gates in four sizes, an FPGA without place and route is refused."""
+    if not (target.kind == "cells" or target.name in DEVICES):
         problem = f"{SPEED} goes with targets gates, {LIBERTY}, {' and '.join(DEVICES)}, not with {target.name}"
         raise BadValue("portfolio", problem)
     if target.name != "gates":
-        return target, libraries
-    sized = (gates_with_drives(),)
-    return _cells(target.name, "Gates in four sizes", target.unit, sized, _SPEED_NOTE), sized
+        return target
+    return _cells(target.name, "Gates in four sizes", target.unit, (gates_with_drives(),), _SPEED_NOTE)
 
 
 _GATES_NOTE = f"Transistors / 4 of static CMOS gates (synth/{GATES.name})."
@@ -172,7 +154,7 @@ _ECP5_FLOW = _without_memories(_ECP5, "map_ram"), f"{_ECP5} -run map_luts:check"
 TARGETS: dict[str, Target] = {
     target.name: target
     for target in (
-        _cells("gates", "Gates", "NAND2", [parse(GATES.read_text(encoding="utf-8"), GATES.name)], _GATES_NOTE),
+        _cells("gates", "Gates", "NAND2", (parse(GATES.read_text(encoding="utf-8"), GATES.name),), _GATES_NOTE),
         Target("cyclonev", "Cyclone V", "alm", "ALM", "lut", *_ALM_FLOW, _cyclonev, dict, _ALM_NOTE),
         Target("xc7", "Xilinx 7", "lut", "LUT6", "lut", *_XC7_FLOW, _xc7, _xilinx_models, _CARRY_NOTE),
         Target("ice40", "iCE40", "lut", "LUT4", "lut", *_ICE40_FLOW, _ice40, dict, _CARRY_NOTE),
@@ -192,10 +174,7 @@ def check_target(argument: str, name: str, libraries: str, known: Collection[str
 def find(name: str, libraries: tuple[Library, ...] = ()) -> Target:
     """The target called ``name``; ``liberty`` maps to ``libraries``, with NAND2 equivalents if they have a NAND2.
 
-    Raises
-    ------
-    BadValue
-        If the name is unknown, if ``liberty`` has no libraries, or if another target has some.
+    An unknown name is refused, and ``liberty`` without libraries, or another target with some.
     """
     if name == LIBERTY:
         if not libraries:

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from hwgen.tools.process import ToolError, supervised
-from synth.area.liberty import GATES, Cell, Library, parse
+from synth.area.liberty import GATES, Cell, Library, parse, smallest_inverter
 
 ABC = "abc"
 """The timer that is always available."""
@@ -112,16 +112,13 @@ def _sized(cell: Cell, drive: int) -> list[str]:
     return [*lines, "    }", "  }"]
 
 
-def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str, str]], list[str]]:
-    """A chain of the smallest inverters: cell, input pin, output pin, (input net, output net) of each, end nets."""
+def _chain(libraries: Sequence[Library], gate: str) -> tuple[list[str], list[str]]:
+    """A chain of the smallest inverters, each written as ``gate`` says, and the nets at its ends."""
     if not any(library.has_delays for library in libraries):
         raise TimingError("the library's cells have no delays")
-    cells = [cell for library in libraries for cell in library.cells if len(cell.inputs) == 1]
-    inverters = [cell for cell in cells if cell.truth() == (True, False)]
-    if not inverters:
+    inverter = smallest_inverter(libraries)
+    if inverter is None:
         raise TimingError("the library has no inverter to measure delays in")
-    # a shorter name is more likely the plain inverter than one for clocks
-    inverter = min(inverters, key=lambda cell: (cell.area, len(cell.name), cell.name))
     links, ends, before = [], [], "a"
     for stage in range(STAGES):
         links.append((before, f"n{stage}"))
@@ -129,21 +126,20 @@ def _chain(libraries: Sequence[Library]) -> tuple[str, str, str, list[tuple[str,
         for load in range(FANOUT - (stage < STAGES - 1)):
             links.append((before, f"y{stage}_{load}"))
             ends.append(f"y{stage}_{load}")
-    return inverter.name, inverter.inputs[0], next(iter(inverter.functions)), links, ends
+    names = {"cell": inverter.name, "pin": inverter.inputs[0], "out": next(iter(inverter.functions))}
+    return [gate.format(**names, before=before, after=after) for before, after in links], ends
 
 
 def chain_blif(libraries: Sequence[Library]) -> str:
     """The inverter chain in BLIF, for ABC."""
-    cell, pin, out, links, ends = _chain(libraries)
-    gates = [f".gate {cell} {pin}={before} {out}={after}" for before, after in links]
+    gates, ends = _chain(libraries, ".gate {cell} {pin}={before} {out}={after}")
     return "\n".join([".model netlist", ".inputs a", f".outputs {' '.join(ends)}", *gates, ".end", ""])
 
 
 def chain_verilog(libraries: Sequence[Library]) -> str:
     """The inverter chain in Verilog, for OpenSTA."""
-    cell, pin, out, links, ends = _chain(libraries)
+    gates, ends = _chain(libraries, "  {cell} to_{after} (.{pin}({before}), .{out}({after}));")
     nets = [f"  wire n{stage};" for stage in range(STAGES)]
-    gates = [f"  {cell} u{number} (.{pin}({before}), .{out}({after}));" for number, (before, after) in enumerate(links)]
     ports = "".join(f", output {end}" for end in ends)
     return "\n".join([f"module chain (input a{ports});", *nets, *gates, "endmodule", ""])
 
@@ -196,12 +192,7 @@ def opensta_delays(
 ) -> tuple[float, list[float]]:
     """FO4 and the delays of netlists of the module ``top``, in ps.
 
-    Raises
-    ------
-    TimingError
-        If OpenSTA fails.
-    subprocess.TimeoutExpired
-        If OpenSTA takes longer than ``timeout`` seconds.
+    If OpenSTA fails, that is a TimingError, and a TimeoutExpired if it takes longer than ``timeout`` seconds.
     """
     units = {"1ps": 1.0, "10ps": 10.0, "100ps": 100.0, "1ns": 1000.0}
     unit = units.get(libraries[0].content.attributes.get("time_unit", "1ns"))

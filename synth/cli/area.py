@@ -3,16 +3,11 @@
 import argparse
 from collections.abc import Iterator, Sequence
 
-from golden.refusal import about
 from hwgen.blocks.block import Design
-from synth.area import liberty
-from synth.area.emission import verilog
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool
 from synth.area.rows import Row
-from synth.area.store import Store
 from synth.area.targets import LIBERTY, TARGETS, check_target
-from synth.cli.checks import check_jobs, check_renamings, measure_and_print
+from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
 from synth.report.figures import counted
 
 
@@ -20,19 +15,12 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     """Measure one design and print its rows; return 0 if all targets succeeded, else 1."""
     check_renamings(arguments)
     check_jobs(arguments.jobs)
-    with about("--liberty"):
-        libraries = liberty.read_all(arguments.liberty)
-    from_libraries = [LIBERTY] if libraries else []
-    names = (from_libraries or ["gates"]) if arguments.target is None else arguments.target.split(",")
-    targets = list(dict.fromkeys([*names, *from_libraries]))
+    libraries, targets = places(arguments)
     for name in targets:
-        check_target("--target", name, f"{LIBERTY} together with --liberty", (*TARGETS, *from_libraries))
-    with LocalPool(arguments.jobs) as pool:
-        with about("--store"):
-            store = Store(arguments.store) if arguments.store else None
-        text = verilog(design, store)
-        jobs = area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
-        return measure_and_print(jobs, pool, store, _table, arguments.json)
+        known = (*TARGETS, *([LIBERTY] if libraries else []))
+        check_target("--target", name, f"{LIBERTY} together with --liberty", known)
+    options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
+    return measure_and_print(design, arguments, lambda text: area_jobs(design, text, targets, *options), _table)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

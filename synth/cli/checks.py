@@ -1,17 +1,20 @@
-"""Checks of options and messages that several commands share."""
+"""What several commands share: checks of options, the measurement of a design, and messages."""
 
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from golden.refusal import BadValue
+from golden.refusal import BadValue, about
+from hwgen.blocks.block import Design
 from hwgen.tools.progress import Progress
-from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Measurement
-from synth.area.pool import Pool
+from synth.area import liberty
+from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Job
+from synth.area.liberty import Libraries
 from synth.area.rows import Row
-from synth.area.runner import Outcome, measure_all
-from synth.area.store import Store
+from synth.area.runner import LocalPool, Outcome, measure_all
+from synth.area.store import Store, verilog
+from synth.area.targets import LIBERTY
 
 
 def check_jobs(jobs: int | None) -> None:
@@ -30,6 +33,15 @@ def check_renamings(arguments: argparse.Namespace) -> None:
             raise BadValue(name, f"must be from {least} to {most}, not {value}")
 
 
+def places(arguments: argparse.Namespace) -> tuple[Libraries, list[str]]:
+    """The libraries of a command, and the names of its targets: by default the libraries, or else ``gates``."""
+    with about("--liberty"):
+        libraries = liberty.read_all(arguments.liberty)
+    from_libraries = [LIBERTY] if libraries else []
+    names = (from_libraries or ["gates"]) if arguments.target is None else arguments.target.split(",")
+    return libraries, list(dict.fromkeys([*names, *from_libraries]))
+
+
 def print_failures(outcomes: Iterable[Outcome]) -> int:
     """Print each failure with the end of its log; return the exit status."""
     failed = [outcome for outcome in outcomes if outcome.error]
@@ -41,29 +53,38 @@ def print_failures(outcomes: Iterable[Outcome]) -> int:
 
 
 def measure_and_print(
-    jobs: Sequence[Measurement],
-    pool: Pool,
-    store: Store | None,
+    design: Design,
+    arguments: argparse.Namespace,
+    plan: Callable[[str], Sequence[Job]],
     table: Callable[[Sequence[Row]], Iterable[str]],
-    as_json: bool,
 ) -> int:
-    """Measure jobs and print their rows, also those before an interrupt, and the failures; return the exit status."""
-    outcomes: dict[Measurement, Outcome] = {}
+    """Measure a design and print its rows, also those before an interrupt, and the failures; return the exit status.
 
-    def print_all() -> int:
-        done = [outcomes[job] for job in jobs if job in outcomes]
-        rows = [row for outcome in done for row in outcome.rows]
-        if as_json:
-            print(json.dumps([row.to_json() for row in rows], indent=2))
-        elif rows:
-            print("\n".join(table(rows)))
-        if len(done) < len(jobs):
-            print(f"hwgen: {len(done)} of {len(jobs)} jobs are done", file=sys.stderr)
-        return print_failures(done)
+    ``plan`` makes the jobs from the design's Verilog.
+    """
+    with LocalPool(arguments.jobs) as pool:
+        with about("--store"):
+            store = Store(arguments.store) if arguments.store else None
+        jobs = plan(verilog(design, store))
+        outcomes: dict[Job, Outcome] = {}
+        try:
+            measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
+        except (KeyboardInterrupt, SystemExit):
+            _print(jobs, outcomes, table, arguments.json)
+            raise
+        return _print(jobs, outcomes, table, arguments.json)
 
-    try:
-        measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
-    except (KeyboardInterrupt, SystemExit):
-        print_all()
-        raise
-    return print_all()
+
+def _print(
+    jobs: Sequence[Job], outcomes: Mapping[Job, Outcome], table: Callable[[Sequence[Row]], Iterable[str]], as_json: bool
+) -> int:
+    """Print the rows of the outcomes and the failures; return the exit status."""
+    done = [outcomes[job] for job in jobs if job in outcomes]
+    rows = [row for outcome in done for row in outcome.rows]
+    if as_json:
+        print(json.dumps([row.to_json() for row in rows], indent=2))
+    elif rows:
+        print("\n".join(table(rows)))
+    if len(done) < len(jobs):
+        print(f"hwgen: {len(done)} of {len(jobs)} jobs are done", file=sys.stderr)
+    return print_failures(done)

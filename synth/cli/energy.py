@@ -5,20 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
-from hwgen.tools.process import ToolError
-from synth.area import liberty
-from synth.area.emission import verilog
-from synth.area.liberty import Libraries
-from synth.area.pool import LocalPool
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.rows import Row
-from synth.area.store import Store
 from synth.area.targets import LIBERTY
-from synth.cli.checks import check_jobs, check_renamings, measure_and_print
+from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
 from synth.energy import data, library
-from synth.energy.job import MAX_OPERATIONS, MAX_PERIOD
-from synth.energy.measure import ICARUS, Simulator, available, is_available
-from synth.energy.plan import PLACES, energy_jobs
+from synth.energy.job import GATES, MAX_OPERATIONS, MAX_PERIOD, PLACES, energy_jobs
+from synth.energy.simulator import INSTALL, engine
 from synth.report.figures import WITHOUT_GLITCHES, counted
 
 _PARTS = ("switching", "internal", "leakage", "clock", "glitch_free")
@@ -32,41 +25,30 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
         raise BadValue("--operations", f"must be from 1 to {MAX_OPERATIONS}, not {arguments.operations}")
     with about("--data"):
         numbers = data.read(arguments.data)
+    libraries, targets = places(arguments)
     with about("--liberty"):
-        libraries = liberty.read_all(arguments.liberty)
         for files in libraries.values():
             library.check(files)
-    targets = _targets(arguments, libraries)
-    portfolio = _portfolio(arguments)
+    for name in targets:
+        if name not in PLACES or (name == LIBERTY and not libraries):
+            raise BadValue("--target", f"must be {GATES}, or {LIBERTY} together with --liberty, not {name!r}")
+    options = {
+        "portfolio": _portfolio(arguments),
+        "recipe": arguments.recipe or "",
+        "libraries": libraries,
+        **{name: getattr(arguments, name) for name in ("renamings", "seed", "operations", "period")},
+    }
     _check_period(arguments.period, targets)
-    simulator = _simulator(arguments.simulator)
-    with LocalPool(arguments.jobs) as pool:
-        with about("--store"):
-            store = Store(arguments.store) if arguments.store else None
-        jobs = energy_jobs(
-            design,
-            verilog(design, store),
-            targets,
-            numbers,
-            libraries=libraries,
-            portfolio=portfolio,
-            recipe=arguments.recipe or "",
-            renamings=arguments.renamings,
-            seed=arguments.seed,
-            operations=arguments.operations,
-            period=arguments.period,
-            simulator=simulator,
-        )
-        return measure_and_print(jobs, pool, store, lambda rows: _table(rows, arguments.recipe is None), arguments.json)
-
-
-def _targets(arguments: argparse.Namespace, libraries: Libraries) -> list[str]:
-    from_libraries = [LIBERTY] if libraries else []
-    names = (from_libraries or list(PLACES[:1])) if arguments.target is None else arguments.target.split(",")
-    for name in names:
-        if name not in (PLACES[0], *from_libraries):
-            raise BadValue("--target", f"must be {PLACES[0]}, or {LIBERTY} together with --liberty, not {name!r}")
-    return list(dict.fromkeys([*names, *from_libraries]))
+    if arguments.simulator == "icarus":
+        problem = f"icarus checks the compiled simulator in the tests only; without a C++ compiler, {INSTALL}"
+        raise BadValue("--simulator", problem, ": ")
+    engine()  # before anything is measured
+    return measure_and_print(
+        design,
+        arguments,
+        lambda text: energy_jobs(design, text, targets, numbers, **options),
+        lambda rows: _table(rows, arguments.recipe is None),
+    )
 
 
 def _portfolio(arguments: argparse.Namespace) -> str:
@@ -86,18 +68,8 @@ def _check_period(period: float | None, targets: Sequence[str]) -> None:
         return
     if not 0 < period <= MAX_PERIOD:
         raise BadValue("--period", f"must be a positive number of nanoseconds up to {MAX_PERIOD:g}, not {period:g}")
-    if PLACES[0] in targets:
-        raise BadValue("--period", f"needs a library: {PLACES[0]} have no nanoseconds, and no leakage")
-
-
-def _simulator(chosen: Simulator | None) -> Simulator:
-    found = available() if chosen is None else chosen
-    if found is None:
-        raise ToolError("simulations need a C++ compiler or Icarus Verilog, and this machine has neither")
-    if not is_available(found):
-        needed = "Icarus Verilog" if found == ICARUS else "a C++ compiler"
-        raise BadValue("--simulator", f"{found} needs {needed}, which this machine does not have", ": ")
-    return found
+    if GATES in targets:
+        raise BadValue("--period", f"needs a library: {GATES} have no nanoseconds, and no leakage")
 
 
 def _table(rows: Sequence[Row], is_smallest: bool) -> Iterator[str]:

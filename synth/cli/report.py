@@ -16,9 +16,8 @@ from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import Job
-from synth.area.pool import LocalPool
 from synth.area.rows import Row
-from synth.area.runner import measure_all
+from synth.area.runner import LocalPool, measure_all
 from synth.area.store import Store
 from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import Evidence, EvidenceStore

@@ -8,12 +8,11 @@ from pathlib import Path
 from golden.refusal import BadValue, about
 from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
-from synth.area.pool import LocalPool, Pool
-from synth.area.runner import Outcome, advance, measure
+from synth.area.runner import LocalPool, Outcome, Pool, advance, measure
 from synth.area.store import Store
 from synth.cli.checks import check_jobs
-from synth.sweep import engine, space
-from synth.sweep.pools import DaskPool
+from synth.sweep import space
+from synth.sweep.cluster import DaskPool
 
 
 def sweep(arguments: argparse.Namespace) -> int:
@@ -36,7 +35,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     done, total = 0, described.total
     failures: list[Outcome] = []
     try:
-        for done, outcome in enumerate(measure(engine.jobs(described, store), pool, store, arguments.timeout), 1):
+        for done, outcome in enumerate(measure(space.jobs(described, store), pool, store, arguments.timeout), 1):
             advance(progress, outcome, done, total)
             if outcome.error is not None:
                 progress.clear()
@@ -52,5 +51,5 @@ def sweep(arguments: argparse.Namespace) -> int:
         pool.close()
     folder = Path(arguments.output)
     with about("-o"), writing(folder):
-        print(engine.write(described, store, failures, folder))
+        print(space.write(described, store, failures, folder))
     return 1 if failures else 0

@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from hwgen.tools.process import ToolError
 
@@ -64,20 +63,12 @@ class Arc:
 
 @dataclass(frozen=True)
 class Power:
-    """Energy inside a cell for a transition of a pin.
-
-    Attributes
-    ----------
-    pin : int
-        The input that causes the transition of an output, or that has the transition.
-    when : Truth or None
-        Only where this is 1; None is a default, for where no other group of the pin applies.
-    energies : Edges
-        For a fall and a rise.
-    """
+    """Energy inside a cell for a transition of a pin."""
 
     pin: int
+    """The input that causes the transition of an output, or that has the transition."""
     when: Truth | None
+    """Only where this is 1; None is a default, for where no other group of the pin applies."""
     energies: Edges
 
 
@@ -106,64 +97,38 @@ class State:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell.
-
-    Attributes
-    ----------
-    inputs : tuple of str
-        Input pins.
-    capacitances : tuple of float
-        Of the inputs.
-    outputs : tuple of Output
-    passive : tuple of Power
-        Energies for transitions of inputs.
-    leakage : float
-        Energy per unit of time.
-    state : State or None
-    """
+    """A cell, with the capacitances of its inputs."""
 
     name: str
     inputs: tuple[str, ...]
     capacitances: tuple[float, ...]
     outputs: tuple[Output, ...]
     passive: tuple[Power, ...] = ()
+    """Energies for transitions of inputs."""
     leakage: float = 0.0
+    """Energy per unit of time."""
     state: State | None = None
 
 
 @dataclass(frozen=True)
 class Technology:
-    """The cells of a netlist, and the conditions of a measurement.
-
-    Attributes
-    ----------
-    cells : mapping
-        By name.
-    unit, unit_text : str
-        Unit of energies, and the same in words.
-    time : str
-        Unit of times in results: ``ns`` or ``fo4``.
-    times : float
-        Units of times in tables per :attr:`time`.
-    tick : float
-        Resolution of the simulation, in units of times in tables.
-    voltage : float
-        Energy is capacitance times the square of this.
-    load : float
-        Capacitance at each output port.
-    slew : float
-        Slew of the input ports.
-    """
+    """The cells of a netlist, and the conditions of a measurement."""
 
     cells: Mapping[str, Cell]
     unit: str
+    """Unit of energies; the next field is the same in words."""
     unit_text: str
     time: str
+    """Unit of times in results: ``ns`` or ``fo4``."""
     times: float
+    """Units of times in tables per :attr:`time`."""
     tick: float
+    """Resolution of the simulation, in units of times in tables."""
     voltage: float
     load: float
+    """Capacitance at each output port."""
     slew: float
+    """Slew of the input ports."""
 
     def shown(self, ticks: int) -> float:
         """A number of ticks in units of :attr:`time`."""
@@ -179,16 +144,6 @@ class Technology:
 
 FANOUT = 4
 """Load of an output port, in input capacitances of the smallest inverter."""
-
-
-def rows(pins: Sequence[str]) -> list[dict[str, bool]]:
-    """Values of the pins for all indices of a :data:`Truth`."""
-    return [{pin: bool(index >> place & 1) for place, pin in enumerate(pins)} for index in range(1 << len(pins))]
-
-
-def truth(pins: Sequence[str], function: Callable[[dict[str, bool]], Any]) -> Truth:
-    """The values of a function of pins."""
-    return bytes(bool(function(row)) for row in rows(pins))
 
 
 def mean_edge(

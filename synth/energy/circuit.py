@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from synth.energy.cells import Cell, CellError, Power, Technology, mean_edge
@@ -46,26 +47,11 @@ def _cells(module: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 class Circuit:
     """A module of library cells from Yosys's JSON.
 
-    Nets are numbers; 0 and 1 are the constants. An undefined bit, which synthesis may choose, is 0.
-
-    Attributes
-    ----------
-    technology : Technology
-    top : str
-        Name of the module.
-    inputs, outputs : dict of port name to tuple of int
-        Nets of the bits, least significant first; the clock is not among the inputs.
-    clock : int or None
-        Net of the port ``clk``.
-    instances : tuple of Instance
-        Flip-flops first, then every cell behind the drivers of its inputs.
-    nets : int
-        Number of nets.
-
-    Raises
-    ------
-    CellError
-        If a cell is not in the library or cannot be simulated, or the module has a loop.
+    ``nets`` counts the nets, which are numbers; 0 and 1 are the constants. An undefined bit, which synthesis may
+    choose, is 0. ``inputs`` and ``outputs`` have the nets of each port, least significant first, and ``clock`` that of
+    the port ``clk``, which is not among the inputs. ``instances`` has flip-flops first, then every cell behind the
+    drivers of its inputs. A module with a loop is a CellError, and so is a cell that is not in the library or cannot be
+    simulated.
     """
 
     def __init__(self, text: str, top: str, technology: Technology):
@@ -102,37 +88,25 @@ class Circuit:
         self._check()
 
     def _ordered(self, instances: Sequence[Instance]) -> tuple[Instance, ...]:
-        known = {0, 1, *(net for nets in self.inputs.values() for net in nets)}
-        known |= set() if self.clock is None else {self.clock}
-        ordered = [instance for instance in instances if instance.cell.state]
-        known.update(net for instance in ordered for net in instance.outputs)
-        waiting = [instance for instance in instances if not instance.cell.state]
-        readers: dict[int, list[int]] = {}
-        missing = [0] * len(waiting)
-        ready = []
-        for number, instance in enumerate(waiting):
-            nets = {net for net in instance.inputs if net not in known}
-            missing[number] = len(nets)
-            for net in nets:
-                readers.setdefault(net, []).append(number)
-            if not nets:
-                ready.append(number)
-        for number in ready:  # grows
-            ordered.append(waiting[number])
-            for net in waiting[number].outputs:
-                for reader in readers.pop(net, ()):
-                    missing[reader] -= 1
-                    if not missing[reader]:
-                        ready.append(reader)
-        if len(ready) < len(waiting):
-            raise CellError(f"{self.top} has a loop of gates, or a net without a driver")
-        return tuple(ordered)
+        flip_flops = [instance for instance in instances if instance.cell.state]
+        gates = [instance for instance in instances if not instance.cell.state]
+        known = {0, 1, self.clock, *self.stimulus_nets, *(net for item in flip_flops for net in item.outputs)}
+        drivers = {net: number for number, gate in enumerate(gates) for net in gate.outputs}
+        reads = [{net for net in gate.inputs if net not in known} for gate in gates]
+        try:
+            before = {number: [drivers[net] for net in nets] for number, nets in enumerate(reads)}
+            order = list(TopologicalSorter(before).static_order())
+        except (KeyError, CycleError):
+            raise CellError(f"{self.top} has a loop of gates, or a net without a driver") from None
+        return (*flip_flops, *(gates[number] for number in order))
 
     def _check(self) -> None:
+        readers = (*self.outputs.values(), *(instance.inputs for instance in self.instances))
+        read = {net for nets in readers for net in nets}
         for instance in self.instances:
             cell = instance.cell
             for output, net in zip(cell.outputs, instance.outputs, strict=True):
-                if output.truth is None and net in self._read:
+                if output.truth is None and net in read:
                     raise CellError(f"the output {output.name} of the cell {cell.name} has no function in the library")
             if cell.state is None:
                 continue
@@ -147,11 +121,6 @@ class Circuit:
                 rows = [row for row in range(len(table)) if all(row >> pin & 1 == net for pin, net in constant.items())]
                 if any(table[row] for row in rows):
                     raise CellError(f"the asynchronous set and reset of the cell {cell.name} must not be used")
-
-    @cached_property
-    def _read(self) -> set[int]:
-        ports = {net for nets in self.outputs.values() for net in nets}
-        return ports.union(*(instance.inputs for instance in self.instances))
 
     @cached_property
     def stimulus_nets(self) -> tuple[int, ...]:

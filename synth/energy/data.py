@@ -29,18 +29,12 @@ RUN = 128
 
 @dataclass(frozen=True)
 class Data:
-    """Two streams of numbers, for the operands a and b.
-
-    Attributes
-    ----------
-    name : str
-        One of :data:`KINDS`, or the name of a file.
-    content : float64 array, shape (2, n), or None
-        The numbers of a file, rounded to binary32.
-    """
+    """Two streams of numbers, for the operands a and b."""
 
     name: str
+    """One of :data:`KINDS`, or the name of a file."""
     content: Numbers | None = field(default=None, repr=False, compare=False)
+    """The numbers of a file, rounded to binary32; shape (2, n)."""
 
     @cached_property
     def sha256(self) -> str:
@@ -78,12 +72,7 @@ def read(text: str) -> Data:
     """The data of a name, or of a NumPy file (``.npy``).
 
     The rows of an array of shape (2, n) are a and b. Of any other array, a takes all numbers in their order, and b the
-    same in a random order.
-
-    Raises
-    ------
-    BadValue
-        If the name is unknown, or the file is not an array of finite numbers, or all of them are 0.
+    same in a random order. An unknown name is refused, and a file without finite numbers, or with zeros only.
     """
     if text in KINDS:
         return Data(text)

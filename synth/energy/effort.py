@@ -19,10 +19,11 @@ their clock inputs 1/3 C or 2/3 C. The capacitances inside are then
 
 from functools import cache
 
+from synth.area.groups import columns, evaluate
+from synth.area.liberty import GATES, parse
 from synth.area.liberty import Cell as Outline
-from synth.area.liberty import evaluate, parse
 from synth.area.timing import DRIVES, EFFORTS
-from synth.energy.cells import FANOUT, Arc, Cell, Output, Power, State, Table, Technology, truth
+from synth.energy.cells import FANOUT, Arc, Cell, Output, Power, State, Table, Technology, Truth
 
 _FAR = 1000.0
 """A load; the delays are linear."""
@@ -43,7 +44,7 @@ def _delays(parasitic: float, drive: int) -> tuple[Table, Table]:
 
 def _sized(outline: Outline, drive: int, suffix: str) -> Cell:
     loads, parasitics = EFFORTS[outline.name]
-    ((pin, function),) = outline.functions.items()
+    (pin,) = outline.functions
     arcs = tuple(
         Arc(number, _delays(parasitics[name], drive), (_constant(0), _constant(0)))
         for number, name in enumerate(outline.inputs)
@@ -51,34 +52,35 @@ def _sized(outline: Outline, drive: int, suffix: str) -> Cell:
     powers = tuple(
         Power(number, None, _energies(parasitics[name] * drive)) for number, name in enumerate(outline.inputs)
     )
-    table = truth(outline.inputs, lambda row: evaluate(function, row))
     return Cell(
         outline.name + suffix,
         outline.inputs,
         tuple(loads[name] * drive for name in outline.inputs),
-        (Output(pin, table, arcs, powers),),
+        (Output(pin, outline.truth(), arcs, powers),),
     )
 
 
 def _flip_flop(outline: Outline) -> Cell:
     pins = ("C", "D", "state")
+
+    def truth(function: str) -> Truth:
+        return evaluate(function, columns(pins), 8)
+
     arcs = (Arc(0, _delays(_SECOND, 1), (_constant(0), _constant(0))),)
-    output = Output("Q", truth(pins, lambda row: row["state"]), arcs, (Power(0, None, _energies(_SECOND)),))
+    output = Output("Q", truth("state"), arcs, (Power(0, None, _energies(_SECOND)),))
     falling = _constant((_CLOCK + _FIRST) / 2), _constant(_CLOCK / 2)
     passive = (
-        Power(0, truth(pins, lambda row: row["D"] != row["state"]), falling),
+        Power(0, truth("D ^ state"), falling),
         Power(0, None, _energies(_CLOCK)),
-        Power(1, truth(pins, lambda row: not row["C"]), _energies(_FIRST)),
+        Power(1, truth("!C"), _energies(_FIRST)),
     )
-    state = State(truth(pins, lambda row: row["D"]), truth(pins, lambda row: row["C"]), 0)
+    state = State(truth("D"), truth("C"), 0)
     return Cell(outline.name, pins[:2], (1.0, 1.0), (output,), passive, 0.0, state)
 
 
 @cache
 def technology() -> Technology:
     """The gates of ``gates.lib``, and the same in the sizes of :func:`synth.area.timing.gates_with_drives`."""
-    from synth.area.liberty import GATES
-
     outlines = parse(GATES.read_text(encoding="utf-8"), GATES.name).cells
     cells = [_flip_flop(outline) if outline.sequential else _sized(outline, 1, "") for outline in outlines]
     cells += [_sized(outline, drive, f"X{drive}") for outline in outlines if not outline.sequential for drive in DRIVES]

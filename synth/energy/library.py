@@ -12,8 +12,8 @@ from itertools import pairwise
 from statistics import fmean
 
 from golden.refusal import BadValue
-from synth.area.groups import Group, Unreadable, evaluate_rows, number
-from synth.area.liberty import Library
+from synth.area.groups import Group, Unreadable, columns, evaluate, number
+from synth.area.liberty import Library, smallest_inverter
 from synth.energy.cells import (
     FANOUT,
     Arc,
@@ -114,13 +114,10 @@ class _Reader:
             slews, loads = slews[:1], loads[:1]
         if len(values) != len(slews) * len(loads):
             raise CellError(f"the library has a table {found.argument} with {len(values)} values")
-        if next(iter(axes), "slew") == "load":  # the loads are the rows
-            columns = len(slews)
-            lines = [tuple(values[place::columns]) for place in range(columns)]
-        else:
-            columns = len(loads)
-            lines = [tuple(values[start : start + columns]) for start in range(0, len(values), columns)]
-        return Table(slews, loads, tuple(lines))
+        by_load = next(iter(axes), "slew") == "load"  # the loads are the rows
+        columns = len(slews if by_load else loads)
+        lines = [tuple(values[start : start + columns]) for start in range(0, len(values), columns)]
+        return Table(slews, loads, tuple(zip(*lines, strict=True) if by_load else lines))
 
     def edges(self, found: Group, names: str, scale: float) -> Edges:
         """The tables of a group for a fall and a rise; ``names`` has ``{}`` for ``fall`` and ``rise``."""
@@ -152,23 +149,22 @@ class _CellReader:
         if len(indexed) > MOST_INPUTS:
             raise self._error(f"has more than {MOST_INPUTS} inputs, and cannot be simulated")
         self._size = 1 << len(indexed)
-        self._ones = (1 << self._size) - 1
-        self._bits = {pin: _column(place, self._size) for place, pin in enumerate(indexed)}
+        self._bits = columns(indexed)
         if len(self._states) > 1:
-            self._bits[self._states[1]] = self._bits[self._states[0]] ^ self._ones
+            self._bits[self._states[1]] = self._bits[self._states[0]] ^ (1 << self._size) - 1
         self._functions = {pin: self._truth(text) for pin, text in functions.items()}
         # conditions may read outputs
-        self._bits = {pin: _word(truth) for pin, truth in self._functions.items()} | self._bits
+        words = {pin: sum(bit << row for row, bit in enumerate(truth)) for pin, truth in self._functions.items()}
+        self._bits = words | self._bits
 
     def _error(self, problem: str) -> CellError:
         return CellError(f"the cell {self._name} {problem}")
 
     def _truth(self, function: str) -> Truth:
         try:
-            word = evaluate_rows(function, self._bits, self._ones)
+            return evaluate(function, self._bits, self._size)
         except Unreadable as error:
             raise self._error(f"has a function that cannot be read: {error}") from error
-        return bytes(word >> row & 1 for row in range(self._size))
 
     def cell(self) -> Cell:
         """The cell."""
@@ -237,15 +233,6 @@ class _CellReader:
         return self._group.number("cell_leakage_power", default)
 
 
-def _column(place: int, size: int) -> int:
-    """The values of the input ``place`` in all rows of a truth table, as bits."""
-    return sum(1 << row for row in range(size) if row >> place & 1)
-
-
-def _word(table: Truth) -> int:
-    return sum(bit << row for row, bit in enumerate(table))
-
-
 def _depends(table: Truth, pin: int) -> bool:
     return any(table[index] != table[index ^ 1 << pin] for index in range(len(table)))
 
@@ -271,19 +258,11 @@ def _sum(tables: Sequence[Table | None]) -> Table | None:
     return Table(slews, loads, values)
 
 
-@cache
-def _reader(library: Library) -> _Reader:
-    return _Reader(library)
+_reader = cache(_Reader)
 
 
 def check(libraries: Sequence[Library]) -> None:
-    """Refuse a library, given by its files, without one voltage, an inverter, delays, internal energies or leakage.
-
-    Raises
-    ------
-    BadValue
-        The sentence names the library.
-    """
+    """Refuse a library, given by its files, without one voltage, an inverter, delays, internal energies or leakage."""
     try:
         technology(libraries, ())
     except CellError as error:
@@ -294,11 +273,8 @@ def check(libraries: Sequence[Library]) -> None:
 def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     """The ``used`` cells of a library, given by its files; its smallest inverter is the load of the output ports.
 
-    Raises
-    ------
-    CellError
-        If the library has no delays, no inverter or no energies, its files have several voltages, or it lacks what the
-        simulation of a used cell needs.
+    It is a CellError if the library has no delays, no inverter or no energies, its files have several voltages, or it
+    lacks what the simulation of a used cell needs.
     """
     try:
         return _technology(libraries, used)
@@ -309,9 +285,8 @@ def technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
 def _technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology:
     readers = [_reader(library) for library in libraries]
     homes = {name: reader for reader in reversed(readers) for name in reader.cells}
-    outlines = [outline for library in libraries for outline in library.cells if len(outline.inputs) == 1]
-    inverters = [outline for outline in outlines if outline.truth() == (True, False)]
-    if not inverters or not any(library.has_delays for library in libraries):
+    smallest = smallest_inverter(libraries)
+    if smallest is None or not any(library.has_delays for library in libraries):
         raise CellError("the library has no inverter with delays, which energies need")
     voltages = sorted({reader.voltage for reader in readers})
     if len(voltages) > 1:
@@ -319,9 +294,8 @@ def _technology(libraries: Sequence[Library], used: Iterable[str]) -> Technology
     for stated, what in _ENERGIES.items():
         if not any(stated.search(reader.head.text) for reader in readers):
             raise CellError(f"the library states no {what}")
-    smallest = min(inverters, key=lambda outline: (outline.area, len(outline.name), outline.name)).name
-    cells = {name: homes[name].cell(name) for name in {*used, smallest} if name in homes}
-    inverter = cells[smallest]
+    cells = {name: homes[name].cell(name) for name in {*used, smallest.name} if name in homes}
+    inverter = cells[smallest.name]
     load = FANOUT * inverter.capacitances[0]
     slew = 0.0
     for _ in range(8):  # the slew of an inverter in a chain of inverters with this load

@@ -22,8 +22,8 @@ from hwgen.blocks.block import Design
 from hwgen.reference import REFERENCES, Reference, reference
 from hwgen.reference.reference import integers
 from hwgen.reference.sums import SumReference
-from synth.energy.activity import Stimuli
 from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
+from synth.energy.simulator import Stimuli
 
 TERMS = RUN
 """Products of a running sum."""
@@ -40,25 +40,16 @@ Columns = Mapping[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class Workload:
-    """Operations of a module.
-
-    Attributes
-    ----------
-    pins : list of mapping
-        Values of the module's inputs, without the clock, for each operation.
-    expected : list of mapping
-        Values of its outputs; they appear :attr:`latency` operations later.
-    warm_up : int
-        Operations before those that count.
-    first : int
-        The first operation after the reset.
-    latency : int
-    """
+    """Operations of a module."""
 
     pins: Sequence[Mapping[str, int]]
+    """Values of the module's inputs, without the clock, for each operation."""
     expected: Sequence[Mapping[str, int]]
+    """Values of its outputs; they appear :attr:`latency` operations later."""
     warm_up: int
+    """Operations before those that count."""
     first: int
+    """The first operation after the reset."""
     latency: int
 
     @property
@@ -106,7 +97,11 @@ def workload(design: Design, data: Data, operations: int) -> Workload:
     reset = RESET if any(port.name == "rst" for port in design.ports) else 0
     warm_up = reset + WARM_UP + design.latency
     total = warm_up + operations - reset
-    inputs, outputs = _OPERANDS.get(design.kind, _sums)(model, data, total)
+    if design.kind in _OPERANDS:
+        inputs = _OPERANDS[design.kind](model, data, total)
+        outputs = model.columns(inputs)
+    else:
+        inputs, outputs = _sums(model, data, total)
     names = {port.name for port in design.ports if port.direction == "input"}
     constant = {name: 1 for name in ("in_valid", "enable") if name in names and name not in inputs}
     cases = [
@@ -123,20 +118,18 @@ def workload(design: Design, data: Data, operations: int) -> Workload:
 # -- blocks without a sum
 
 
-def _decoder(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
+def _decoder(model: Reference, data: Data, count: int) -> Columns:
     fmt = model.core.fmt
-    inputs = {"code": nearest(fmt, scaled(fmt, data.streams(count)[0])).astype(np.uint64)}
-    return inputs, model.columns(inputs)
+    return {"code": nearest(fmt, scaled(fmt, data.streams(count)[0])).astype(np.uint64)}
 
 
-def _encoder(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
+def _encoder(model: Reference, data: Data, count: int) -> Columns:
     core = model.core
     numbers = scaled(core.fmt, data.streams(count)[0])
     inputs = {"bits": nearest(core.source, numbers).astype(np.uint64)}
     if core.rounding_pin:
         inputs["hybrid"] = np.ones(count, np.uint64)
-    inputs |= _random(model, count)
-    return inputs, model.columns(inputs)
+    return inputs | _random(model, count)
 
 
 def _random(model: Reference, count: int) -> dict[str, NDArray[Any]]:
@@ -145,27 +138,24 @@ def _random(model: Reference, count: int) -> dict[str, NDArray[Any]]:
     return {} if width is None else {"random": random.integers(0, 1 << width, count).astype(np.uint64)}
 
 
-def _quantizer(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
+def _quantizer(model: Reference, data: Data, count: int) -> Columns:
     lanes, source = model.core.lanes, wide(model.core.source)
     codes = nearest(source, data.streams(count * lanes)[0]).reshape(count, lanes)
-    inputs = {"bits": _words(codes, source.width)}
-    return inputs, model.columns(inputs)
+    return {"bits": _words(codes, source.width)}
 
 
-def _readout(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
-    core = model.core
-    formats, unit = (core.a_format, core.b_format), core.exact
-    chains = -(-count // min(TERMS, unit.terms))
-    a, b = _codes(formats, data, (chains, min(TERMS, unit.terms)))
+def _readout(model: Reference, data: Data, count: int) -> Columns:
+    core, unit = model.core, model.core.exact
+    steps = min(TERMS, unit.terms)
+    chains = -(-count // steps)
+    a, b = _codes((core.a_format, core.b_format), data, (chains, steps))
+    scales = [np.zeros(chains, np.int64)] if core.scale_bits else []
     state, states = unit.zeros((chains,)), []
-    for step in range(a.shape[1]):
-        state = unit.accumulate(
-            a[:, step], b[:, step], state, *([np.zeros(chains, np.int64)] if core.scale_bits else [])
-        )
+    for step in range(steps):
+        state = unit.accumulate(a[:, step], b[:, step], state, *scales)
         states.append(integers(state))
     acc = np.stack(states, axis=1).ravel()[:count]
-    inputs = {"acc": _narrow(acc, model.inputs["acc"]), **_random(model, count)}
-    return inputs, model.columns(inputs)
+    return {"acc": _narrow(acc, model.inputs["acc"]), **_random(model, count)}
 
 
 # -- sums
@@ -260,7 +250,7 @@ def _narrow(values: NDArray[Any], width: int) -> NDArray[Any]:
     return values.astype(np.uint64 if width <= 64 else object)
 
 
-_OPERANDS: dict[str, Callable[[Reference, Data, int], tuple[Columns, Columns]]] = {
+_OPERANDS: dict[str, Callable[[Reference, Data, int], Columns]] = {
     "decoder": _decoder,
     "encoder": _encoder,
     "quantizer": _quantizer,

@@ -13,17 +13,15 @@ import golden
 from golden import DEFAULT_TERMS, Format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS, build
-from synth.area.emission import verilog
-from synth.area.jobs import DEFAULT_RENAMINGS, Job, Measurement
+from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import NO_LIBRARIES, area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO
-from synth.area.store import Store
+from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
 from synth.area.timing import ABC
 from synth.energy.data import read
-from synth.energy.measure import COMPILED
-from synth.energy.plan import DEFAULT_DATA, GATES, energy_jobs
+from synth.energy.job import DEFAULT_DATA, GATES, energy_jobs
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -45,15 +43,14 @@ class Point(NamedTuple):
         others = (word for word in (self.target, self.portfolio, self.data, str(self.seed)) if word not in usual)
         return " ".join((self.design.name, *others))
 
-    def job(self, text: str, simulator: Any = COMPILED) -> Measurement:
+    def job(self, text: str) -> Job:
         """Its job, unless it needs a library; delays are ABC's, which every machine has.
 
         ``text`` is the design's Verilog.
         """
         if self.data:
-            options = {"portfolio": self.portfolio, "simulator": simulator}
-            (job,) = energy_jobs(self.design, text, [self.target], read(self.data), **options)
-            return replace(job, area=replace(job.area, timer=ABC))
+            (energy,) = energy_jobs(self.design, text, [self.target], read(self.data), portfolio=self.portfolio)
+            return replace(energy, timer=ABC)
         (area,) = area_jobs(self.design, text, [self.target], self.portfolio)
         return replace(area, timer=ABC)
 

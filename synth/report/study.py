@@ -19,15 +19,12 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area.digest import fingerprint
-from synth.area.emission import verilog
-from synth.area.jobs import Measurement
+from synth.area.jobs import Job
 from synth.area.keys import Keys
-from synth.area.pool import LocalPool, Pool
 from synth.area.recipes import SPEED
 from synth.area.rows import BEST, Row
-from synth.area.runner import measure_all
-from synth.area.store import Store
-from synth.energy.measure import COMPILED, available
+from synth.area.runner import LocalPool, Pool, measure_all
+from synth.area.store import Store, verilog
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import Family, Point
@@ -111,16 +108,15 @@ class Study:
         return cls.from_json(json.loads(cls.file.read_bytes()))
 
     @classmethod
-    def jobs(cls, store: Store) -> dict[str, list[Measurement]]:
+    def jobs(cls, store: Store) -> dict[str, list[Job]]:
         """The jobs of each point by its label; the store keeps their Verilog."""
-        simulator = available() or COMPILED
-        return {label: [point.job(verilog(point.design, store), simulator)] for label, point in cls.labelled().items()}
+        return {label: [point.job(verilog(point.design, store))] for label, point in cls.labelled().items()}
 
     @classmethod
     def measure(
         cls,
         chosen: argparse.Namespace,
-        jobs: Mapping[str, Sequence[Measurement]] | None = None,
+        jobs: Mapping[str, Sequence[Job]] | None = None,
         computed: Callable[[], Mapping[str, Any]] = dict,
     ) -> None:
         """Measure what the file does not have, and write it with what is ``computed`` beside rows.
@@ -134,7 +130,7 @@ class Study:
         by_label = cls.jobs(store) if jobs is None else jobs
         program = fingerprint(*sorted({type(job).__module__ for group in by_label.values() for job in group}))
         known = {} if chosen.again else cls._known(program)
-        rows: dict[Measurement, list[Row] | None] = {
+        rows: dict[Job, list[Row] | None] = {
             job: known.get((job.command, *job.hashes().values(), yosys.version()))
             for group in by_label.values()
             for job in group
@@ -189,10 +185,10 @@ class Study:
 
 
 def measured(
-    jobs: Sequence[Measurement], pool: Pool, store: Store | None = None, progress: Progress | None = None
-) -> dict[Measurement, tuple[Row, ...]]:
+    jobs: Sequence[Job], pool: Pool, store: Store | None = None, progress: Progress | None = None
+) -> dict[Job, tuple[Row, ...]]:
     """The rows of each job; a ToolError if one fails."""
-    rows: dict[Measurement, tuple[Row, ...]] = {}
+    rows: dict[Job, tuple[Row, ...]] = {}
     for outcome in measure_all(jobs, pool, store, progress):
         if outcome.error:
             raise ToolError(outcome.error)

@@ -5,7 +5,7 @@ Usage: python -m synth.studies.delays
 
 import sys
 
-from synth.area.jobs import Job, execute, rows
+from synth.area.jobs import Job
 from synth.area.recipes import SPEED
 from synth.area.rows import FO4
 from synth.studies.script import status
@@ -33,7 +33,7 @@ def delay(name: str, width: int) -> float:
     ports, expression = (text.format(top=width - 1, places=(width - 1).bit_length() - 1) for text in OPERATIONS[name])
     verilog = f"module operation ({ports});\n  assign y = {expression};\nendmodule\n"
     job = Job("operation", (), verilog, "operation", (), "gates", portfolio=SPEED, renamings=1)
-    return min(row.medians[FO4] for row in rows(job, execute(job)) if not row.recipe.startswith("mfs"))
+    return min(row.medians[FO4] for row in job.rows(job.execute()) if not row.recipe.startswith("mfs"))
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from synth import report
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
-from synth.energy.plan import DEFAULT_DATA
+from synth.energy.job import DEFAULT_DATA
 from synth.report import speeds
 from synth.report.figures import Figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point

@@ -27,13 +27,12 @@ from typing import Any, ClassVar, NamedTuple
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import GOALS
-from synth.area.emission import verilog
-from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Measurement
+from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries, read_all
 from synth.area.plan import area_jobs
 from synth.area.recipes import SPEED
 from synth.area.rows import PS, Row
-from synth.area.store import Store
+from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
 from synth.report.chapters import speed
@@ -152,9 +151,9 @@ class Sky130(Study):
                 yield Point(design, LIBERTY, SPEED, seed=seed)
 
     @classmethod
-    def jobs_on(cls, known: Libraries, store: Store) -> dict[str, list[Measurement]]:
+    def jobs_on(cls, known: Libraries, store: Store) -> dict[str, list[Job]]:
         """The jobs of each point, one for each recipe."""
-        todo: dict[str, list[Measurement]] = {}
+        todo: dict[str, list[Job]] = {}
         for label, (design, target, portfolio, _, seed) in cls.labelled().items():
             renamings = 1 if seed == AS_EMITTED else DEFAULT_RENAMINGS
             (job,) = area_jobs(design, verilog(design, store), [target], portfolio, renamings, known, seed)

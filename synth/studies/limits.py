@@ -23,9 +23,9 @@ from synth.area import liberty
 from synth.area.jobs import MAX_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool, Pool
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
+from synth.area.runner import LocalPool, Pool
 from synth.report import study
 from synth.report.figures import Figure, number
 from synth.report.measured import figure

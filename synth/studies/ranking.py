@@ -14,15 +14,14 @@ from golden.refusal import BadValue
 from hwgen.blocks.arguments import code_format
 from hwgen.blocks.catalog import build
 from hwgen.tools.progress import Progress
-from synth.area.emission import verilog
 from synth.area.jobs import Job
 from synth.area.liberty import Libraries
 from synth.area.liberty import read_all as read_libraries
 from synth.area.plan import area_jobs
-from synth.area.pool import LocalPool
 from synth.area.recipes import DEFAULT_PORTFOLIO
 from synth.area.rows import Row
-from synth.area.store import Store
+from synth.area.runner import LocalPool
+from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
 from synth.report import study
 from synth.report.figures import Figure, listing, number, ranked

@@ -15,10 +15,12 @@
     [encoder]
     rounding = ["default", "hybrid"]               # formats without this rounding are skipped
 
-The options are those of ``hwgen area``, each with a list of values. Every valid combination is a design.
+The options are those of ``hwgen area``, each with a list of values. Every valid combination is a design. The file with
+the results of a sweep has the same bytes from any pool.
 """
 
 import io
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import product
@@ -35,16 +37,20 @@ from golden.tables import read as read_table
 from hwgen.blocks.arguments import check_names, code_format
 from hwgen.blocks.block import PIPELINE, Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
+from hwgen.tools.files import staging
 from hwgen.tools.progress import Progress
 from synth.area import liberty
-from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED
-from synth.area.liberty import Libraries, check_flip_flop
+from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Job
+from synth.area.liberty import Libraries
+from synth.area.plan import area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
-from synth.area.targets import LIBERTY, TARGETS, check_target, find, timed
+from synth.area.runner import Outcome
+from synth.area.store import Store, verilog
+from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.energy import library
 from synth.energy.data import Data
 from synth.energy.data import read as read_data
-from synth.energy.plan import PLACES
+from synth.energy.job import PLACES, energy_jobs
 from synth.energy.workload import MEASURED
 
 DEFAULT = "default"
@@ -71,20 +77,26 @@ class Space:
     total: int = 0
     """Number of jobs of all designs."""
 
-    def jobs(self, design: Design) -> int:
-        """Number of jobs of a design: one for each target or library, and the same with cells for each data."""
-        energies = len(self.energies) if design.kind in MEASURED else 0
-        counts = {target: len(self.libraries) if target == LIBERTY else 1 for target in self.targets}
-        return sum(count * (1 + energies * (target in PLACES)) for target, count in counts.items())
+    def jobs(self, design: Design, text: str) -> Iterator[Job]:
+        """The jobs of a design with this Verilog: one for each target or library, and with cells for each data.
+
+        A library without a flip-flop for the design's registers is refused.
+        """
+        yield from area_jobs(design, text, self.targets, self.portfolio, self.renamings, self.libraries, self.seed)
+        for data in self.energies if design.kind in MEASURED else ():
+            yield from energy_jobs(
+                design,
+                text,
+                [target for target in self.targets if target in PLACES],
+                data,
+                portfolio=self.portfolio,
+                renamings=self.renamings,
+                libraries=self.libraries,
+                seed=self.seed,
+            )
 
     def designs(self) -> Iterator[Design]:
-        """All designs without duplicates; invalid combinations are skipped.
-
-        Raises
-        ------
-        BadValue
-            If two different designs would have the same name.
-        """
+        """All designs without duplicates; invalid combinations are skipped, two designs of one name refused."""
         identities: dict[str, tuple[Any, ...]] = {}
         for kind, options in self.blocks.items():
             for design in _designs(kind, self.formats, options):
@@ -96,6 +108,34 @@ class Space:
                     raise BadValue(None, problem)
                 if identities[design.name] is identity:
                     yield design
+
+
+def jobs(space: Space, store: Store) -> Iterator[Job]:
+    """The jobs of a space, in an order that depends on the space alone; the store keeps their Verilog."""
+    for design in space.designs():
+        yield from space.jobs(design, verilog(design, store))
+
+
+def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> Path:
+    """Write ``sweep.json``: the ``rows`` of all jobs in the order of the space, and the ``failures``.
+
+    Rows are read from the store one job at a time, so that memory does not grow with the sweep.
+    """
+    with staging(folder) as draft, (draft / "sweep.json").open("w", encoding="utf-8", newline="\n") as out:
+        out.write('{"rows": [')
+        separator = "\n"
+        for job in jobs(space, store):
+            samples = store.get(job.key)
+            for row in job.rows(samples) if samples is not None else ():
+                out.write(separator + json.dumps(row.to_json()))
+                separator = ",\n"
+        missing = sorted((outcome.job.top, outcome.job.target, outcome.error or "") for outcome in failures)
+        failed = [{"name": name, "target": target, "error": error} for name, target, error in missing]
+        out.write(f'],\n"failures": {json.dumps(failed, indent=1)}}}\n')
+    return folder / "sweep.json"
+
+
+# -- combinations of options
 
 
 def _swept(block: Block) -> dict[str, Option]:
@@ -139,6 +179,9 @@ def _applies(option: Option, design: Design) -> bool:
     return bool(value) if required is None else value in required
 
 
+# -- the file
+
+
 def read(path: str | Path, progress: Progress | None = None) -> Space:
     """Read the space that a file describes, and check all its designs; a Refusal names the file and the problem."""
     return read_table(path, lambda table, _: _space(table, Path(path).parent, progress or Progress(io.StringIO())))
@@ -156,9 +199,6 @@ def _space(table: dict[str, Any], folder: Path, progress: Progress) -> Space:
     targets = _strings(table.get("targets", default), "targets")
     for target in targets:
         check_target("targets", target, f"{LIBERTY} together with the key liberty", (*TARGETS, *from_libraries))
-        if portfolio == SPEED:
-            for cells in libraries.values() if target == LIBERTY else [()]:
-                timed(find(target, cells), cells)
     renamings = check_integer("renamings", table.get("renamings", SWEEP_RENAMINGS), 1, MAX_RENAMINGS)
     seed = check_integer("seed", table.get("seed", 1), AS_EMITTED, MAX_SEED)
     blocks = {kind: _options(block, table[kind], folder) for kind, block in BLOCKS.items() if kind in table}
@@ -201,9 +241,7 @@ def _checked(space: Space, progress: Progress) -> int:
     for number, design in enumerate(space.designs(), 1):
         progress.advance(f"{number} of up to {most} designs are checked")
         kinds.add(design.kind)
-        total += space.jobs(design)
-        for cells in space.libraries.values() if design.latency and LIBERTY in space.targets else ():
-            check_flip_flop(cells, design.name)
+        total += sum(1 for _ in space.jobs(design, ""))
     for kind in space.blocks:
         if kind not in kinds:
             first = next(_designs(kind, space.formats, space.blocks[kind]))

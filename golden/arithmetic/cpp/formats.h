@@ -30,7 +30,7 @@ struct Target {
 
   // Values of bits. dlfloat16's NaN-or-infinity is an infinity.
   V value(W code) const {
-    const W fields = code & ((1LL << (width - 1)) - 1), negative = (code >> (width - 1)) << 63;
+    const W fields = code & ((int64_t(1) << (width - 1)) - 1), negative = (code >> (width - 1)) << 63;
     V x = (V)((fields << (52 - fraction_bits)) + ((1023 - bias) << 52));
     if (has_subnormals) {
       const V integer = (V)(fields | (W)all(INTEGER)) - INTEGER;
@@ -48,7 +48,7 @@ struct Target {
     W fields = ((W)size >> (52 - fraction_bits)) - ((1023 - bias) << fraction_bits);
     if (has_subnormals) fields = size < smallest ? (W)(truncated(size * (1 / ulp)) + INTEGER) - (W)all(INTEGER) : fields;
     fields = size == V{} ? W{} : size == INF ? all(infinity) : fields;
-    fields |= (sign(x) >> (64 - width)) & (1LL << (width - 1));
+    fields |= (sign(x) >> (64 - width)) & (int64_t(1) << (width - 1));
     return x == x ? fields : all(special);
   }
 };
@@ -94,7 +94,7 @@ inline V special_product(V product, V a, V b) {
 inline V truncated_to_format(V x, int64_t kept_bits, const Target &target) {
   const int64_t bits = kept_bits < target.fraction_bits ? kept_bits : target.fraction_bits;
   const V size = magnitude(x);
-  const V normal = (V)((W)size & ~((1LL << (52 - bits)) - 1));
+  const V normal = (V)((W)size & ~((int64_t(1) << (52 - bits)) - 1));
   const double unit = scalar_power(1 - target.bias - bits);
   V r = size < target.smallest ? truncated(size * (1 / unit)) * unit : normal;
   r = size < scalar_power(target.bias + 1) ? r : size + INF;

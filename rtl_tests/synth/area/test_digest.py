@@ -11,11 +11,11 @@ from hwgen.blocks.catalog import build
 from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.test_layers import loaded
-from synth.area import digest, emission, jobs
+from synth.area import digest, jobs, store
 from synth.area.digest import fingerprint, program
 from synth.energy import job as energy
 from synth.energy.data import Data
-from synth.energy.job import EnergyJob
+from synth.energy.job import energy_jobs
 from synth.proof import evidence
 from synth.proof.evidence import program_hashes
 
@@ -26,7 +26,7 @@ USERS = {
     "energy": ("synth.energy.job",),
     "evidence": ("synth.proof.verify", "hwgen.blocks.catalog"),
     "files": ("synth.proof.files", "hwgen.blocks.catalog"),
-    "verilog": ("synth.area.emission", "hwgen.blocks.catalog"),
+    "verilog": ("synth.area.store", "hwgen.blocks.catalog"),
 }
 OUTSIDE = (
     *("hwgen/__main__.py", "hwgen/cli/parser.py", "hwgen/simulate/engine.py", "hwgen/bundle/files.py"),
@@ -63,7 +63,7 @@ def test_every_byte_of_the_program_counts(tree, user):
 
 def test_keys_have_the_fingerprint(monkeypatch):
     """The program of an area job is part of the key of the energy job that uses its netlists."""
-    work = EnergyJob(JOB, build("multiplier", "hif8"), Data("uniform"))
+    (work,) = energy_jobs(build("multiplier", "hif8"), "", ["gates"], Data("uniform"))
     keys = JOB.key, work.key
     monkeypatch.setattr(energy, "fingerprint", lambda *entries: f"changed {entries}")
     assert (JOB.key, work.key != keys[1]) == (keys[0], True)
@@ -72,10 +72,10 @@ def test_keys_have_the_fingerprint(monkeypatch):
     assert JOB.key != keys[0]
     assert work.key != keys[1]
     monkeypatch.setattr(evidence, "fingerprint", lambda *entries: entries)
-    monkeypatch.setattr(emission, "fingerprint", lambda *entries: " ".join(entries))
-    before = emission._program.__wrapped__()
-    monkeypatch.setattr(emission, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
-    assert emission._program.__wrapped__() != before
+    monkeypatch.setattr(store, "fingerprint", lambda *entries: " ".join(entries))
+    before = store._program.__wrapped__()
+    monkeypatch.setattr(store, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
+    assert store._program.__wrapped__() != before
     for is_emitted, user in ((True, "evidence"), (False, "files")):
         assert program_hashes.__wrapped__(is_emitted) == {"golden": ("golden",), "checks": USERS[user]}
 

@@ -16,7 +16,7 @@ from rtl_tests.support.ports import ports
 from rtl_tests.support.selection import exhaustive
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from synth.area import jobs
-from synth.area.jobs import Job, execute
+from synth.area.jobs import Job
 from synth.area.liberty import GATES, parse, read
 from synth.area.recipes import SPEED, portfolio
 from synth.area.targets import LIBERTY, TARGETS
@@ -42,7 +42,7 @@ JOB = Job(
 
 
 def rows_of(job):
-    return [row.to_json() for row in jobs.rows(job, execute(job))]
+    return [row.to_json() for row in job.rows(job.execute())]
 
 
 @pytest.mark.parametrize("target", [*TARGETS, LIBERTY])
@@ -73,7 +73,7 @@ def test_rows(target):
 @pytest.mark.parametrize("target", ["gates", "xc7"])
 def test_the_same_job_gives_the_same_rows(target):
     job = replace(JOB, target=target)
-    assert execute(job) == execute(pickle.loads(pickle.dumps(job)))
+    assert job.execute() == pickle.loads(pickle.dumps(job)).execute()
 
 
 @pytest.mark.parametrize(
@@ -87,16 +87,16 @@ def test_a_renaming_depends_on_its_own_seed_alone(target, portfolio):
     """A job of four renamings has the samples of four jobs of one."""
     design = build("mac", "hif8")  # its samples showed when the order depended on earlier renamings
     job = Job(design.kind, (), texts([design])[design.name], design.name, design.ports, target, portfolio, renamings=4)
-    together = execute(job)
+    together = job.execute()
     for number, seed in enumerate(job.seeds):
-        alone = execute(replace(job, renamings=1, seed=seed))
+        alone = replace(job, renamings=1, seed=seed).execute()
         assert alone == {recipe: [samples[number]] for recipe, samples in together.items()}
 
 
 def test_seed_0_is_the_module_as_emitted():
     assert not re.search("scramble|swap", replace(JOB, seed=0, renamings=1).script)
-    first, second = jobs.rows(JOB, execute(replace(JOB, seed=0)))[0].samples
-    assert execute(replace(JOB, seed=1, renamings=1))["amap"][0]["area"] == second
+    first, second = JOB.rows(replace(JOB, seed=0).execute())[0].samples
+    assert replace(JOB, seed=1, renamings=1).execute()["amap"][0]["area"] == second
     assert mapped_area(0) == first
 
 
@@ -118,7 +118,7 @@ def test_hashes_depend_on_module_and_script():
 @pytest.mark.parametrize("verilog", ["module small (input a output y);", "module other; endmodule"])
 def test_errors_pass_process_boundaries(verilog):
     with pytest.raises(ToolError, match=r"^Yosys did not write") as caught:
-        execute(replace(JOB, verilog=verilog))
+        replace(JOB, verilog=verilog).execute()
     error = pickle.loads(pickle.dumps(caught.value))
     assert str(error) == str(caught.value)
     assert not error.killed
@@ -158,7 +158,7 @@ def test_a_cell_without_an_area_is_an_error(portfolio, area):
     odd = parse(re.sub(r"(cell \(NAND2\w*\) \{\s*)area : \w+;", rf"\1{area}", text), "odd.lib")
     job = replace(JOB, target=LIBERTY, libraries=(odd,), renamings=1, portfolio=portfolio)
     with pytest.raises(ToolError, match=r"^the netlist has cells without an area in the library: NAND2"):
-        execute(job)
+        job.execute()
 
 
 ODD = """  cell (ODD) { area : 0.1; // area : 9; it's " {
@@ -184,7 +184,7 @@ def test_a_crash_is_reported_without_its_calls():
     with pytest.raises(
         ToolError, match=r"^Yosys did not write stock\.1\.json: ERROR: the tool crashed: wasm trap: "
     ) as caught:
-        execute(replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock"))
+        replace(JOB, target=LIBERTY, libraries=(crashing,), renamings=1, portfolio="stock").execute()
     log = caught.value.log
     assert log.splitlines()[-1] == str(caught.value).partition("stock.1.json: ")[2]
     assert not re.search("Traceback|backtrace|wasmtime", log)
@@ -192,7 +192,7 @@ def test_a_crash_is_reported_without_its_calls():
 
 def test_a_time_limit_is_an_error():
     with pytest.raises(ToolError) as caught:
-        execute(JOB, timeout=0.01)
+        JOB.execute(timeout=0.01)
     assert "no result within 0.01 s" in caught.value.log
 
 

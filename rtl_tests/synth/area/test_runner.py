@@ -11,10 +11,9 @@ from golden.refusal import BadValue
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from rtl_tests.synth.area.test_jobs import JOB
-from synth.area import pool as pool_module
 from synth.area import runner
-from synth.area.pool import LocalPool
-from synth.area.runner import measure, measure_all
+from synth.area.jobs import Job
+from synth.area.runner import LocalPool, measure, measure_all
 from synth.area.store import Store
 
 JOBS = [replace(JOB, top=f"m{number}", renamings=number % 3 + 1) for number in range(6)]
@@ -54,7 +53,7 @@ class Stub:
 
 @pytest.fixture
 def stubbed(monkeypatch):
-    monkeypatch.setattr(pool_module, "execute", stub)
+    monkeypatch.setattr(Job, "execute", stub)
 
 
 def test_outcomes_come_in_the_order_of_the_jobs(stubbed):
@@ -79,7 +78,7 @@ def test_a_bug_is_not_a_failed_job(monkeypatch):
     def wrong(job, timeout):
         return list(zip((1,), (), strict=True)) if job.top == "m3" else stub(job)
 
-    monkeypatch.setattr(pool_module, "execute", wrong)
+    monkeypatch.setattr(Job, "execute", wrong)
     with LocalPool(2) as pool, pytest.raises(ValueError, match="zip") as caught:
         measure_all(JOBS, pool)
     assert caught.traceback[-1].name == "wrong"
@@ -114,7 +113,7 @@ def test_the_end_of_a_pool_cancels_jobs_that_have_not_started(monkeypatch):
         begun.set()
         end.wait(60)
 
-    monkeypatch.setattr(pool_module, "execute_with_retries", wait)
+    monkeypatch.setattr(runner, "execute_with_retries", wait)
     with LocalPool(1) as pool:
         futures = [pool.submit(job, None) for job in JOBS]
         begun.wait(60)
@@ -129,7 +128,7 @@ def test_a_pool_without_workers_is_refused():
 
 def test_closing_a_pool_ends_its_tools(monkeypatch):
     stopped = []
-    monkeypatch.setattr(pool_module.process, "stop", lambda: stopped.append(True))
+    monkeypatch.setattr(runner.process, "stop", lambda: stopped.append(True))
     with pytest.raises(KeyboardInterrupt), LocalPool(1):
         raise KeyboardInterrupt
     assert stopped

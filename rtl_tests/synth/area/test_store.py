@@ -14,8 +14,7 @@ from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from synth.area import emission
-from synth.area.store import Store, StoreError
+from synth.area.store import Store, StoreError, verilog
 from synth.cli import sweep as commands
 
 
@@ -109,8 +108,8 @@ def test_a_store_that_fails_in_use_is_reported(tmp_path, monkeypatch, capsys):
 
 def test_verilog_is_emitted_once(tmp_path, monkeypatch):
     store = Store(tmp_path / "store.sqlite")
-    text = emission.verilog(build("decoder", "hif8"), store)
-    assert text == build("decoder", "hif8").verilog() == emission.verilog(build("decoder", "hif8"))
+    text = verilog(build("decoder", "hif8"), store)
+    assert text == build("decoder", "hif8").verilog() == verilog(build("decoder", "hif8"))
     monkeypatch.setattr(Design, "verilog", lambda self: "emitted again")
-    assert emission.verilog(build("decoder", "hif8"), store) == text
-    assert emission.verilog(build("decoder", "hif8", name="other"), store) == "emitted again"
+    assert verilog(build("decoder", "hif8"), store) == text
+    assert verilog(build("decoder", "hif8", name="other"), store) == "emitted again"

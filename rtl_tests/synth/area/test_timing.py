@@ -14,8 +14,8 @@ from rtl_tests.support.optional import NEEDS_OPENSTA, NEEDS_OSU018, OSU018
 from rtl_tests.support.ports import ports
 from rtl_tests.support.selection import every
 from rtl_tests.synth.area.test_jobs import JOB
-from synth.area import jobs, pool, route, timing
-from synth.area.jobs import execute
+from synth.area import jobs, route, runner, timing
+from synth.area.jobs import Job
 from synth.area.liberty import GATES, nand2_area, parse, read
 from synth.area.recipes import SPEED
 from synth.area.targets import LIBERTY
@@ -34,7 +34,7 @@ TIMED = replace(JOB, portfolio=SPEED, renamings=2)
 
 
 def rows_of(job):
-    return [row.to_json() for row in jobs.rows(job, execute(job))]
+    return [row.to_json() for row in job.rows(job.execute())]
 
 
 def test_our_gates_in_four_sizes():
@@ -114,7 +114,7 @@ def test_the_timer_is_part_of_the_key():
     assert replace(TIMED, timer=ABC).key != replace(TIMED, timer="opensta 1").key
     assert replace(JOB, timer=ABC).key == replace(JOB, timer="opensta 1").key
     with pytest.raises(ToolError, match=r"^this machine has no opensta 0$"):
-        execute(replace(TIMED, timer="opensta 0"))
+        replace(TIMED, timer="opensta 0").execute()
 
 
 def test_other_seeds_are_other_renamings():
@@ -127,7 +127,7 @@ def test_other_seeds_are_other_renamings():
 def test_libraries_without_delays_are_refused():
     job = replace(TIMED, target=LIBERTY, libraries=(read(GATES),), timer=ABC)
     with pytest.raises(ToolError, match=r"^the library's cells have no delays$"):
-        execute(job)
+        job.execute()
     pin = 'pin (Y) { direction : output; function : "1"; timing () { cell_rise (x) { } } }'
     with pytest.raises(TimingError, match="no inverter"):
         chain_verilog([parse(f"library (x) {{ cell (A) {{ area : 1; {pin} }} }}", "x")])
@@ -188,22 +188,23 @@ def test_a_tool_that_ends_early_is_reported(target, timer, monkeypatch):
     for module in (timing, route):
         monkeypatch.setattr(module, "supervised", killed)
     with pytest.raises(ToolError, match=r": it was killed$") as caught:
-        execute(job)
+        job.execute()
     assert (caught.value.log, caught.value.killed) == ("ERROR: half a word", True)
-    monkeypatch.setattr(pool, "execute", lambda job, timeout: tried.append(job) or execute(job, timeout))
+    run = Job.execute
+    monkeypatch.setattr(Job, "execute", lambda job, timeout: tried.append(job) or run(job, timeout))
     with pytest.raises(ToolError, match=r": it was killed$"):
-        pool.execute_with_retries(job, None)
-    assert tried == [job] * pool.TRIES
+        runner.execute_with_retries(job, None)
+    assert tried == [job] * runner.TRIES
     closed = threading.Event()
     closed.set()
     with pytest.raises(ToolError, match=r": it was killed$"):
-        pool.execute_with_retries(job, None, closed)
-    assert len(tried) == pool.TRIES + 1
+        runner.execute_with_retries(job, None, closed)
+    assert len(tried) == runner.TRIES + 1
 
     for module in (timing, route):
         monkeypatch.setattr(module, "supervised", late)
     with pytest.raises(ToolError, match=f"^{timer} did not finish within the job's 500 s$") as caught:
-        execute(job, timeout=500)
+        job.execute(timeout=500)
     assert (caught.value.log, caught.value.killed) == ("", False)
     assert 0 < timeouts[0] < 500
 

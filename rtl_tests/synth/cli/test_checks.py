@@ -13,8 +13,10 @@ import pytest
 from hwgen.__main__ import main
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
+from synth.area.jobs import Job
 from synth.area.liberty import GATES
 from synth.area.targets import find
+from synth.energy.job import EnergyJob
 
 AREA = ["area", "decoder", "--format", "e2m1", "--to", "bfloat16", "--jobs", "1", "--renamings", "1"]
 ENERGY = ["energy", "mac", "--format", "e2m1", "--jobs", "1", "--renamings", "1"]
@@ -30,7 +32,8 @@ def ends(monkeypatch):
         def execute(job, timeout):
             return (left.pop(0) if len(left) > 1 else left[0])(job)
 
-        monkeypatch.setattr("synth.area.pool.execute", execute)
+        for kind in (Job, EnergyJob):
+            monkeypatch.setattr(kind, "execute", execute)
 
     return set_ends
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rtl_tests.support import icarus
 from rtl_tests.support.optional import NEEDS_ICARUS
-from synth.energy import compiled, effort, icarus, measure
-from synth.energy.activity import Stimuli
+from synth.energy import effort, job, simulator
 from synth.energy.cells import Cell, CellError, Output
 from synth.energy.circuit import Circuit
-from synth.energy.compiled import UnsettledError
+from synth.energy.simulator import Stimuli, UnsettledError
 
 TECHNOLOGY = effort.technology()
 LOAD = 4.0
@@ -38,7 +38,7 @@ def circuit(inputs: str, outputs: str, *cells: str, technology=TECHNOLOGY) -> Ci
 def run(netlist: Circuit, rows, warm_up: int = 0, **options):
     stimuli = Stimuli(np.array(rows, np.uint8), warm_up)
     period = options.pop("period", netlist.longest + 1)
-    return compiled.simulate(netlist, stimuli, period, **options)
+    return simulator.simulate(netlist, stimuli, period, **options)
 
 
 def test_energy_of_an_inverter():
@@ -48,7 +48,7 @@ def test_energy_of_an_inverter():
     activity = run(netlist, [[0], [1], [0], [1], [1]])
     assert activity.transitions[2:].tolist() == [[1, 2], [2, 1]]
     assert activity.settled == 500
-    parts = measure.parts(netlist, activity, 5)
+    parts = job.parts(netlist, activity, 5)
     assert parts.switching == pytest.approx(3 * (1 + LOAD) / 2 / 5)
     assert parts.internal == pytest.approx(3 * 1 / 2 / 5)
 
@@ -81,8 +81,8 @@ def test_inputs_that_change_at_the_same_time_make_no_pulse():
 def test_a_cause_chooses_the_energy():
     """The select of a multiplexer also drives an inverter inside; an output is charged for what changed it."""
     netlist = circuit("a b s", "y", "MUX2 A=a B=b S=s Y=y")
-    by_data = measure.parts(netlist, run(netlist, [[0, 0, 0], [1, 0, 0]], warm_up=1), 1)
-    by_select = measure.parts(netlist, run(netlist, [[0, 1, 0], [0, 1, 1]], warm_up=1), 1)
+    by_data = job.parts(netlist, run(netlist, [[0, 0, 0], [1, 0, 0]], warm_up=1), 1)
+    by_select = job.parts(netlist, run(netlist, [[0, 1, 0], [0, 1, 1]], warm_up=1), 1)
     assert (by_data.internal, by_select.internal) == (3.0, 4.5)
     assert (by_data.switching, by_select.switching) == ((2 + LOAD) / 2, (3 + LOAD) / 2)
 
@@ -90,12 +90,12 @@ def test_a_cause_chooses_the_energy():
 def test_energy_of_a_flip_flop():
     netlist = circuit("clk d", "q", "DFF C=clk D=d Q=q")
     assert netlist.inputs == {"d": (3,)}
-    idle = measure.parts(netlist, run(netlist, [[0]] * 6, warm_up=2), 4)
+    idle = job.parts(netlist, run(netlist, [[0]] * 6, warm_up=2), 4)
     assert (idle.switching, idle.internal, idle.clock) == (1.0, 5.0, 6.0)  # two transitions of the clock
     busy = run(netlist, [[0], [1], [0], [1], [0], [1]], warm_up=2)
     assert busy.transitions[2:].tolist() == [[4, 4], [2, 2], [2, 2]]
     assert busy.observed.ravel().tolist() == [0, 0, 1, 0, 1, 0]  # a cycle later
-    parts = measure.parts(netlist, busy, 4)
+    parts = job.parts(netlist, busy, 4)
     assert parts.switching == 1.0 + (1 + LOAD) / 2
     assert parts.internal == 5.0 + 6 / 2 + 7 / 2  # the first latch follows when the clock falls
     assert parts.clock == 6.0 + 6 / 2
@@ -162,7 +162,7 @@ def test_icarus_agrees_on_awkward_netlists(delays):
     netlist = circuit("clk a b", "w q u v", "XNOR2 A=a B=b Y=n0", *chain, *odd, technology=technology)
     rows = np.random.default_rng(1).integers(0, 2, (200, 2), np.uint8)
     stimuli, period = Stimuli(rows, 3), netlist.longest + 1
-    one, two = (tool.simulate(netlist, stimuli, period, delays=delays) for tool in (compiled, icarus))
+    one, two = (tool.simulate(netlist, stimuli, period, delays=delays) for tool in (simulator, icarus))
     assert np.array_equal(one.transitions, two.transitions)
     assert np.array_equal(one.groups, two.groups)
     assert np.array_equal(one.observed, two.observed)

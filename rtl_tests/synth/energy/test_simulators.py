@@ -7,14 +7,13 @@ import pytest
 
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from rtl_tests.support import energies
+from rtl_tests.support import energies, icarus
 from rtl_tests.support.optional import LIBERTY_FOLDER, NEEDS_ICARUS, NEEDS_OSU018, NEEDS_SHARED, OSU018
 from synth.area import liberty
-from synth.area.jobs import mapped
 from synth.area.liberty import Library
 from synth.area.plan import NO_LIBRARIES, area_jobs
 from synth.area.targets import LIBERTY
-from synth.energy import compiled, data, effort, icarus, library, measure
+from synth.energy import data, effort, job, library, simulator
 from synth.energy.circuit import Circuit, cell_names
 from synth.energy.workload import Workload, workload
 from synth.proof.bitslice import compiler
@@ -66,8 +65,8 @@ def case(design: Design, files, operations: int) -> Case:
     libraries = tuple(liberty.read(file) for file in files)
     places = {("",): libraries} if files else NO_LIBRARIES
     targets = [LIBERTY if files else "gates"]
-    (job,) = area_jobs(design, design.verilog(), targets, renamings=1, libraries=places)
-    (text,) = mapped(replace(job, recipe="amap", keeps_cells=True))[1]["amap"]
+    (area,) = area_jobs(design, design.verilog(), targets, renamings=1, libraries=places)
+    (text,) = replace(area, recipe="amap", keeps_cells=True).mapped()[1]["amap"]
     technology = library.technology(libraries, cell_names(text, design.name)) if files else effort.technology()
     return Case(Circuit(text, design.name, technology), workload(design, data.read("gaussian"), operations), libraries)
 
@@ -87,7 +86,7 @@ def check(case: Case) -> None:
             levels |= dict(step)
         assert len(shown) == sum(len(step) for _, step in steps) or not delays
         trace = np.full((len(shown) + 1, 2), -1, np.int64)
-        activity = compiled.simulate(circuit, stimuli, period, delays=delays, trace=trace)
+        activity = simulator.simulate(circuit, stimuli, period, delays=delays, trace=trace)
         assert trace[-1].tolist() == [-1, -1]
         assert trace[-2].tolist() != [-1, -1]
         assert sorted(map(tuple, trace[:-1].tolist())) == sorted(shown)
@@ -101,7 +100,7 @@ def check(case: Case) -> None:
         assert wrong is None
         if delays:
             assert 0 < activity.settled < period
-            parts = measure.parts(circuit, activity, 1)
+            parts = job.parts(circuit, activity, 1)
             second = again(case, [first, *steps])
             if second is not None:
                 assert parts.switching + parts.internal == pytest.approx(second, rel=0.02)

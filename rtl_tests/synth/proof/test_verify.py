@@ -25,7 +25,7 @@ from rtl_tests.support.processes import running, wait_until
 from rtl_tests.support.selection import exhaustive
 from synth.area import liberty
 from synth.area.digest import sha256
-from synth.area.jobs import Job, execute, mapped_netlist
+from synth.area.jobs import Job, mapped_netlist
 from synth.area.recipes import RECIPES, SIZING, SPEED
 from synth.area.targets import LIBERTY
 from synth.area.timing import gates_with_drives
@@ -461,7 +461,7 @@ def test_the_mapped_netlist_is_the_counted_one(design, portfolio):
     library = gates_with_drives() if portfolio == SPEED else liberty.read(GATES)
     text, areas = texts([design])[design.name], {cell.name: cell.area for cell in library.cells}
     job = Job(design.kind, (), text, design.name, design.ports, LIBERTY, portfolio, 2, (library,), seed=2)
-    for recipe, samples in execute(job).items():
+    for recipe, samples in job.execute().items():
         for seed, sample in zip(job.seeds, samples, strict=True):
             names = re.findall(r"^  (\w+) \S+ \($", mapped_netlist(text, design.name, [library], recipe, seed), re.M)
             assert len(names) == sample["cells"]

@@ -9,7 +9,6 @@ from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.support.paths import ROOT
-from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
 from synth.area.plan import area_jobs
 from synth.area.targets import LIBERTY
@@ -37,8 +36,8 @@ ACCURACY = {
 def made_up(design, target="gates", portfolio="standard"):
     """Rows of a design with invented areas and delays."""
     (job,) = area_jobs(design, TEXT.format(design.name), (target,), portfolio, 2, read_all([str(GATES)]))
-    sample = {job._place[0].metric: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
-    return rows(job, {recipe: [sample, sample] for recipe in job.recipes()})
+    sample = {job.figure[0]: 50.0, "nand2_equivalents": 50.0} | ({"delay_fo4": 9.0} if job.is_timed else {})
+    return job.rows({recipe: [sample, sample] for recipe in job.recipes()})
 
 
 @pytest.fixture(scope="module")

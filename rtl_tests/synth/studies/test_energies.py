@@ -5,7 +5,7 @@ import pytest
 from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from rtl_tests.support.selection import every, first_of_each, kind_of_design
-from synth.area.jobs import DEFAULT_RENAMINGS, execute, rows
+from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.recipes import SPEED
 from synth.area.store import Store
 from synth.report import load
@@ -53,7 +53,7 @@ def test_an_energy_is_that_of_the_program(monkeypatch, tmp_path):
 
 def check(label, monkeypatch, tmp_path):
     job, known = job_of(label, monkeypatch, tmp_path), ENERGIES.curve(POINTS[label])
-    again = [row for row in rows(job, execute(job)) if row.is_figure]
+    again = [row for row in job.rows(job.execute()) if row.is_figure]
     assert [row.recipe for row in again] == [row.recipe for row in known]
     for new, old in zip(again, known, strict=True):
         assert new.samples == pytest.approx(old.samples, rel=1e-6), STALE

@@ -6,7 +6,7 @@ import pytest
 
 from hwgen.tools import yosys
 from rtl_tests.support.selection import every, first_of_each, kind_of_design
-from synth.area.jobs import DEFAULT_RENAMINGS, Job, execute, rows
+from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.recipes import PORTFOLIOS, SPEED
 from synth.area.store import Store
 from synth.report import load
@@ -28,7 +28,7 @@ def curve(design, points):
         recipe: [{"area": area, "nand2_equivalents": area, "delay_fo4": delay}]
         for recipe, (delay, area) in zip(job.recipes(), points, strict=False)
     }
-    return [replace(row, tool="t") for row in rows(job, samples)]
+    return [replace(row, tool="t") for row in job.rows(samples)]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_the_rows_are_those_of_the_verilog(name, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", first_of_each(lambda name: kind_of_design(DESIGNS[name].design), DESIGNS))
 def test_areas_and_delays_are_those_of_the_program(name, monkeypatch, tmp_path):
     job = job_of(name, monkeypatch, tmp_path)
-    again = [row for row in rows(job, execute(job)) if not row.is_best]
+    again = [row for row in job.rows(job.execute()) if not row.is_best]
     assert [(row.recipe, row.samples, row.timing) for row in again] == [
         (row.recipe, row.samples, row.timing) for row in rows_of(name)
     ], STALE

@@ -7,7 +7,6 @@ import pytest
 
 from hwgen.blocks.block import Design
 from hwgen.tools.process import ToolError
-from synth.area.jobs import rows
 from synth.area.liberty import GATES, read_all
 from synth.area.recipes import SPEED
 from synth.area.runner import Outcome
@@ -43,7 +42,7 @@ def areas(monkeypatch):
                 # Neither other recipes nor the best of all count for MACs, nor single recipes for dot products.
                 is_mac = job.portfolio == "full"
                 counts = {False: is_mac and recipe == limits.FLOWS[job.target], True: not is_mac}
-                metrics = {job._place[0].metric: 1.0}
+                metrics = {job.figure[0]: 1.0}
                 if job.portfolio == SPEED:  # the smallest that is fast enough counts
                     metrics["delay_fo4"] = areas[LOOP, "delay"] + (recipe == "amap")
                     counts = {False: recipe in ("amap", "shallow_map"), True: recipe == "amap"}
@@ -51,7 +50,7 @@ def areas(monkeypatch):
                     replace(
                         row, min=area - 1, median=area + (0 if counts[row.is_best] else 1e6), max=area + 1, tool="t"
                     )
-                    for row in rows(job, {recipe: [metrics]})
+                    for row in job.rows({recipe: [metrics]})
                 ]
             yield Outcome(job, tuple(known))
 

@@ -11,7 +11,7 @@ import pytest
 from hwgen.tools import yosys
 from rtl_tests.support.optional import LIBERTY_FOLDER, NEEDS_OPENSTA, NEEDS_SHARED
 from synth.area.digest import fingerprint
-from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, execute, rows
+from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS
 from synth.area.liberty import GATES
 from synth.area.store import Store
 from synth.report import study
@@ -162,7 +162,7 @@ def test_the_rows_are_those_of_the_verilog(measured_jobs):
 @pytest.mark.exhaustive
 def test_delays_are_those_of_the_program(measured_jobs):
     for job, old in zip(chain(*measured_jobs.values()), ROWS, strict=True):
-        new, best = rows(job, execute(job))
+        new, best = job.rows(job.execute())
         assert best.is_best
         assert (new.samples, new.timing, new.medians) == (old.samples, old.timing, old.medians), STALE
 

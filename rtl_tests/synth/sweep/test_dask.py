@@ -12,12 +12,11 @@ from golden.refusal import BadValue
 from hwgen.tools.process import ToolError
 from rtl_tests.support.cluster import cluster_of_two
 from rtl_tests.synth.area.test_jobs import JOB
-from synth.area import pool as pool_module
-from synth.area.pool import LocalPool
-from synth.area.runner import measure
+from synth.area.jobs import Job
+from synth.area.runner import LocalPool, measure
 from synth.area.store import Store
-from synth.sweep import engine, space
-from synth.sweep.pools import DaskPool
+from synth.sweep import space
+from synth.sweep.cluster import DaskPool
 
 SPACE = """
 formats = ["hif8", "e5m2b1", "ocp_e4m3"]
@@ -50,7 +49,7 @@ def test_lost_workers_and_schedulers_do_not_change_the_bytes(cluster, tmp_path):
     described = space.read(tmp_path / "space.toml")
     store, pool = Store(tmp_path / "disturbed"), connect(cluster)
     outcomes = []
-    for outcome in measure(engine.jobs(described, store), pool, store):
+    for outcome in measure(space.jobs(described, store), pool, store):
         outcomes.append(outcome)
         if len(outcomes) in (1, 3):
             os.killpg(cluster.workers[-1].pid, signal.SIGKILL)
@@ -63,9 +62,9 @@ def test_lost_workers_and_schedulers_do_not_change_the_bytes(cluster, tmp_path):
     pool.close()
     assert [outcome.error for outcome in outcomes] == [None] * 9
     other, local = Store(tmp_path / "undisturbed"), LocalPool(2)
-    assert [outcome.error for outcome in measure(engine.jobs(described, other), local, other)] == [None] * 9
+    assert [outcome.error for outcome in measure(space.jobs(described, other), local, other)] == [None] * 9
     local.close()
-    paths = [engine.write(described, kept, [], tmp_path / f"{kept.path.name}.out") for kept in (store, other)]
+    paths = [space.write(described, kept, [], tmp_path / f"{kept.path.name}.out") for kept in (store, other)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
@@ -86,7 +85,7 @@ ENDLESS = "module endless (input [255:0] a, input [255:0] b, output [255:0] y); 
 def troubled(described, store):
     """The jobs of a space, with two more: one never ends, and the tool of the other fails."""
     odd = [("endless", ENDLESS), ("broken", "module broken (input a; endmodule")]
-    for number, job in enumerate(engine.jobs(described, store)):
+    for number, job in enumerate(space.jobs(described, store)):
         if number in (40, 200):
             name, verilog = odd.pop(0)
             yield replace(job, top=name, verilog=verilog)
@@ -118,12 +117,12 @@ def test_a_large_sweep_survives_everything(cluster, tmp_path):
         assert len(outcomes) == 14 * len(golden.names()) + 2  # the two of troubled()
         assert sorted(outcome.job.top for outcome in failures) == ["broken", "endless"]
         assert "no result within 30 s" in next(outcome.log for outcome in failures if outcome.job.top == "endless")
-        written.append(engine.write(described, store, failures, tmp_path / f"{name}.written").read_bytes())
+        written.append(space.write(described, store, failures, tmp_path / f"{name}.written").read_bytes())
     assert written[0] == written[1]
 
 
 def with_a_bug(job, timeout):
-    """Replaces :func:`synth.area.jobs.execute` on a worker."""
+    """Replaces :meth:`synth.area.jobs.Job.execute` on a worker."""
     if job.top == "broken":
         raise ToolError("Yosys did not write it", "a log")
     return list(zip((1,), (), strict=True))
@@ -132,7 +131,7 @@ def with_a_bug(job, timeout):
 def test_a_bug_on_a_worker_is_raised_unchanged(cluster):
     """The traceback has the place of the bug. A tool that fails on a worker is a failed job."""
     pool = connect(cluster)
-    pool._client.run(setattr, pool_module, "execute", with_a_bug)
+    pool._client.run(setattr, Job, "execute", with_a_bug)
     (outcome,) = measure([replace(JOB, top="broken")], pool)
     assert (outcome.error, outcome.log) == ("broken on gates: Yosys did not write it", "a log")
     with pytest.raises(ValueError, match="zip") as caught:

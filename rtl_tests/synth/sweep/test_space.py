@@ -22,14 +22,12 @@ from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import running, wait_until
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from rtl_tests.synth.area.test_runner import Stub
-from synth.area import jobs as jobs_module
-from synth.area import pool
+from synth.area.jobs import Job
 from synth.area.liberty import GATES
-from synth.area.pool import LocalPool
-from synth.area.runner import measure
+from synth.area.runner import LocalPool, measure
 from synth.area.store import Store
 from synth.report import load
-from synth.sweep import cluster, engine, space
+from synth.sweep import cluster, space
 
 SMALL = """
 formats = ["hif8", "ocp_e4m3"]
@@ -196,9 +194,9 @@ def test_each_library_of_a_space_is_a_target(tmp_path):
         'formats = ["hif8"]\ntargets = ["gates", "liberty"]\nliberty = ["one.lib", "one.lib,two.lib"]\n[decoder]\n'
     )
     described, store = space.read(path), Store(tmp_path / "store")
-    targets = [(job.target, [library.name for library in job.libraries]) for job in engine.jobs(described, store)]
+    targets = [(job.target, [library.name for library in job.libraries]) for job in space.jobs(described, store)]
     assert targets == [("gates", []), ("liberty", ["one"]), ("liberty", ["one", "two"])]
-    assert [described.jobs(design) for design in described.designs()] == [3]
+    assert [len([*described.jobs(design, "")]) for design in described.designs()] == [3]
 
 
 def test_energies_are_measured_besides_areas(tmp_path):
@@ -207,17 +205,17 @@ def test_energies_are_measured_besides_areas(tmp_path):
     head = 'formats = ["e2m1"]\ntargets = ["gates", "xc7"]\nrenamings = 1\nenergy = ["gaussian", "mine.npy"]\n'
     path.write_text(f'{head}[decoder]\nto = ["binary16"]\n[multiplier]\n')
     described, store = space.read(path), Store(tmp_path / "store")
-    jobs = list(engine.jobs(described, store))
+    jobs = list(space.jobs(described, store))
     assert [(job.target, type(job).__name__) for job in jobs] == [
         *(("gates", "Job"), ("xc7", "Job"), ("gates", "EnergyJob"), ("gates", "EnergyJob")),
         *(("gates", "Job"), ("xc7", "Job")),
     ]
-    assert [described.jobs(design) for design in described.designs()] == [4, 2]
+    assert [len([*described.jobs(design, "")]) for design in described.designs()] == [4, 2]
     pool = LocalPool(1)
-    outcomes = list(measure(engine.jobs(described, store), pool, store))
+    outcomes = list(measure(space.jobs(described, store), pool, store))
     pool.close()
     assert [outcome.error for outcome in outcomes] == [None] * 6
-    rows = json.loads(engine.write(described, store, [], tmp_path / "out").read_text())["rows"]
+    rows = json.loads(space.write(described, store, [], tmp_path / "out").read_text())["rows"]
     energies = [row for row in rows if row["metric"] == "energy"]
     assert [(row["name"], row["data"]) for row in energies if row["recipe"] == "best"] == [
         ("e2m1_decoder_binary16", "gaussian"),
@@ -340,8 +338,8 @@ def test_without_dask_the_extra_is_named(file, tmp_path, capsys, monkeypatch):
 def test_stored_results_are_not_measured_again(file, tmp_path):
     described, store = space.read(file), Store(tmp_path / "store")
     first, second = Stub(stub), Stub(stub)
-    assert len(list(measure(engine.jobs(described, store), first, store))) == 7
-    assert len(list(measure(engine.jobs(described, store), second, store))) == 7
+    assert len(list(measure(space.jobs(described, store), first, store))) == 7
+    assert len(list(measure(space.jobs(described, store), second, store))) == 7
     assert (len(first.ran), second.ran) == (7, [])
 
 
@@ -353,10 +351,10 @@ def test_a_failing_job_is_reported_and_the_others_finish(file, tmp_path):
             raise ToolError("no")
         return stub(job)
 
-    outcomes = list(measure(engine.jobs(described, store), Stub(work), store))
+    outcomes = list(measure(space.jobs(described, store), Stub(work), store))
     errors = sorted(outcome.error for outcome in outcomes if outcome.error)
     assert errors == [f"{name}_decoder_bfloat16 on gates: no" for name in ("hif8", "ocp_e4m3")]
-    path = engine.write(described, store, [outcome for outcome in outcomes if outcome.error], tmp_path / "out")
+    path = space.write(described, store, [outcome for outcome in outcomes if outcome.error], tmp_path / "out")
     data = json.loads(path.read_text())
     measured = {row["name"] for row in data["rows"]}
     assert measured.isdisjoint({failure["name"] for failure in data["failures"]})
@@ -383,21 +381,21 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
                 for tool in list(process._running)[:1]:
                     os.kill(tool.pid, signal.SIGKILL)
 
-        for _ in engine.jobs(described, store):
+        for _ in space.jobs(described, store):
             pass  # the Verilog is in the store
         killer = threading.Thread(target=kill)
         killer.start()
-        outcomes = list(measure(engine.jobs(described, store), pool, store))
+        outcomes = list(measure(space.jobs(described, store), pool, store))
         killer.join()
         pool.close()
         assert [outcome.error for outcome in outcomes] == [None] * 7
-        files.append(engine.write(described, store, [], tmp_path / f"out_{name}").read_bytes())
+        files.append(space.write(described, store, [], tmp_path / f"out_{name}").read_bytes())
     assert files[0] == files[1]
 
 
 def test_a_job_that_hangs_times_out(file, tmp_path):
     store, pool = Store(tmp_path / "store"), LocalPool(2)
-    outcomes = list(measure(engine.jobs(space.read(file), store), pool, store, timeout=0.05))
+    outcomes = list(measure(space.jobs(space.read(file), store), pool, store, timeout=0.05))
     pool.close()
     assert len(outcomes) == 7
     assert all("no result within 0.05 s" in outcome.log for outcome in outcomes)
@@ -406,13 +404,13 @@ def test_a_job_that_hangs_times_out(file, tmp_path):
 SLOWLY = """\
 import signal, sys, time
 from hwgen.__main__ import main
-from synth.area import pool
+from synth.area.jobs import Job
 
-def execute(job, timeout, run=pool.execute):
+def execute(job, timeout, run=Job.execute):
     time.sleep(1)
     return run(job, timeout)
 
-pool.execute = execute
+Job.execute = execute
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell makes background processes ignore the signal
 sys.exit(main())
 """
@@ -423,7 +421,7 @@ sys.exit(main())
 def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch, number, status):
     """Finished jobs are not run again."""
     store = Store(tmp_path / "store")
-    jobs = list(engine.jobs(space.read(file), store))
+    jobs = list(space.jobs(space.read(file), store))
     words = ["sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(store.path), "--jobs", "1"]
 
     def kept():
@@ -442,11 +440,11 @@ def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch, number, statu
     assert not (tmp_path / "out").exists()
     ran = []
 
-    def execute(job, timeout):
+    def execute(job, timeout, run=Job.execute):
         ran.append(job.top)
-        return jobs_module.execute(job, timeout)
+        return run(job, timeout)
 
-    monkeypatch.setattr(pool, "execute", execute)
+    monkeypatch.setattr(Job, "execute", execute)
     assert main(words) == 0
     assert sorted(ran + done) == sorted(job.top for job in jobs)
     assert len({row["name"] for row in json.loads((tmp_path / "out" / "sweep.json").read_text())["rows"]}) == 7
@@ -459,12 +457,12 @@ def test_checking_the_designs_is_reported(tmp_path, monkeypatch, capsys):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("hwgen.tools.progress.time.monotonic", count(0, 6).__next__)
-    monkeypatch.setattr("synth.area.pool.execute", lambda job, timeout: failing())
+    monkeypatch.setattr("synth.area.jobs.Job.execute", lambda job, timeout: failing())
     assert main(["sweep", "space.toml", "-o", "out", "--store", "store"]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert re.match(r"[12] of up to 6 designs are checked, about \d+ s left$", lines[0])
     described = space.read("space.toml")
-    assert described.total == sum(map(described.jobs, described.designs())) == 6
+    assert described.total == 6
 
 
 def failing():

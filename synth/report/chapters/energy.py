@@ -9,7 +9,7 @@ from hwgen.datapath.goal import SPEED as FAST
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
-from synth.energy.plan import DEFAULT_DATA
+from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed
 from synth.report.figures import DELAYS, compared, listing, number, ranked, smallest_sentence
 from synth.report.measured import columns, figure

@@ -1,4 +1,4 @@
-"""The same simulation by Icarus Verilog: a netlist with delays, and counts of what its waves show.
+"""The simulation of energies by Icarus Verilog, for comparison: a netlist with delays, and counts of its waves.
 
 An output is a variable that is evaluated when an input changes, and a continuous assignment with two delays. Icarus
 applies all changes that are due in a time step before it wakes an evaluation, and its delays are inertial, so the waves
@@ -6,25 +6,17 @@ are those of ``engine.cpp``.
 """
 
 import re
-import shutil
 import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from hwgen.tools.process import ToolError, supervised
-from synth.energy.activity import Activity, Stimuli, cause, chosen
 from synth.energy.circuit import Circuit
+from synth.energy.simulator import Activity, Stimuli, cause, chosen
 
 _WAVES = "waves.vcd"
-
-
-@cache
-def installed() -> bool:
-    """Whether Icarus Verilog is installed."""
-    return all(map(shutil.which, ("iverilog", "vvp")))
 
 
 def verilog(circuit: Circuit, stimuli: Stimuli, period: int, delays: bool) -> str:
@@ -138,7 +130,7 @@ def changes(vcd: str) -> Iterator[tuple[int, list[tuple[int, str]]]]:
 
 
 def simulate(circuit: Circuit, stimuli: Stimuli, period: int, *, delays: bool = True) -> Activity:
-    """The same as :func:`synth.energy.compiled.simulate`, but slowly; late changes are not detected."""
+    """The same as :func:`synth.energy.simulator.simulate`, but slowly; late changes are not detected."""
     return _Count(circuit, delays).activity(waves(circuit, stimuli, period, delays=delays), stimuli, period)
 
 

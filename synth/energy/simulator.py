@@ -1,7 +1,12 @@
-"""The simulator in ``engine.cpp``, which is compiled when it is first used in a process."""
+"""The event-driven simulator of netlists, which is compiled from ``engine.cpp`` when it is first used, and kept.
+
+It counts transitions of nets, and of the groups of internal energy that they belong to.
+"""
 
 import ctypes
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from pathlib import Path
@@ -10,12 +15,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden.compiler import compiler, library
+from golden.compiler import compiler, kept_library
 from hwgen.tools.process import ToolError
-from synth.energy.activity import Activity, Stimuli, selections
+from synth.energy.cells import Cell, Power
 from synth.energy.circuit import Circuit
 
 ENGINE = Path(__file__).with_name("engine.cpp")
+
+INSTALL = "pip install ziglang, and set CXX='python -m ziglang c++'"
+"""The way to a C++ compiler without the rights to install one on the machine."""
+
+
+@dataclass(frozen=True)
+class Stimuli:
+    """Values of the inputs, operation by operation; a clock rises with each of them."""
+
+    bits: NDArray[np.uint8]
+    """Shape (operations, bits of the inputs)."""
+    warm_up: int
+    """Operations that are not counted."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """Counts of falls and rises after the warm-up."""
+
+    transitions: NDArray[np.int64]
+    """Shape (nets, 2)."""
+    groups: NDArray[np.int64]
+    """Of :attr:`synth.energy.circuit.Circuit.groups`; shape (groups, 2)."""
+    observed: NDArray[np.uint8]
+    """The outputs at the end of each period; shape (operations, bits of the outputs)."""
+    settled: int
+    """Ticks from the start of an operation to the last transition; 0 without delays."""
 
 
 class UnsettledError(ToolError):
@@ -27,12 +59,13 @@ class UnsettledError(ToolError):
 
 
 @cache
-def _engine() -> ctypes.CDLL:
-    path = compiler()
-    if path is None:
-        raise ToolError("there is no C++ compiler for the simulator")
+def engine() -> ctypes.CDLL:
+    """The compiled simulator; a ToolError on a machine without a C++ compiler that compiles it."""
+    command = compiler()
+    if command is None:
+        raise ToolError(f"there is no C++ compiler for the simulator; without rights on the machine: {INSTALL}")
     try:
-        code = library(path, ENGINE.read_text(encoding="utf-8"), ("-O2", "-std=c++17"))
+        code = kept_library(command, ENGINE.read_text(encoding="utf-8"), ("-O2", "-std=c++17"), "energy")
     except (OSError, subprocess.CalledProcessError) as error:
         text = getattr(error, "stderr", str(error).encode()).decode(errors="replace")
         raise ToolError("the simulator cannot be compiled", text) from error
@@ -45,17 +78,8 @@ def simulate(
 ) -> Activity:
     """Simulate a netlist; without ``delays`` every net takes its settled value at once.
 
-    Parameters
-    ----------
-    period : int
-        Ticks from an operation to the next.
-    trace : int64 array, shape (n, 2), optional
-        Receives time and net of the first n changes.
-
-    Raises
-    ------
-    UnsettledError
-        If there are changes left when an operation ends.
+    ``period`` are the ticks from an operation to the next; changes that are left then are an UnsettledError. ``trace``,
+    of shape (n, 2), receives time and net of the first n changes.
     """
     operations, width = stimuli.bits.shape
     observed = np.zeros((operations, len(circuit.observed_nets)), np.uint8)
@@ -75,7 +99,7 @@ def simulate(
         settled,
         trace,
     ]
-    late = _engine().simulate(*(array.ctypes.data_as(ctypes.c_void_p) for array in arrays))
+    late = engine().simulate(*(array.ctypes.data_as(ctypes.c_void_p) for array in arrays))
     if late >= 0:
         raise UnsettledError(late)
     return Activity(transitions, groups[: len(circuit.groups)], observed, int(settled[0]))
@@ -87,19 +111,18 @@ def _structure(circuit: Circuit) -> list[NDArray[Any]]:
     types, bits, selected = [], bytearray(), [np.zeros(0, np.int16)]
     start = 0
     for cell in kinds.values():
-        arcs, passive = selections(cell)
-        rows = passive.shape[1] if cell.inputs else 1
+        places = _selections(cell)
         state = cell.state
         words = [len(cell.inputs), len(cell.outputs), state is not None, len(bits)]
         for output in cell.outputs:
-            bits += output.truth or bytes(rows)
+            bits += output.truth or bytes(places.shape[-1])
         words.append(len(bits))
         bits += state.next if state else b""
         words.append(len(bits))
         bits += state.clock if state else b""
-        types += [*words, start, start + arcs.size]
-        selected += [arcs.ravel(), passive.ravel()]
-        start += arcs.size + passive.size
+        types += [*words, start, start + places[:-1].size]
+        selected.append(places.ravel())
+        start += places.size
     numbers = {name: number for number, name in enumerate(kinds)}
     first_inputs = [0, *accumulate(len(instance.inputs) for instance in circuit.instances)]
     first_outputs = [0, *accumulate(len(instance.outputs) for instance in circuit.instances)]
@@ -129,3 +152,41 @@ def _structure(circuit: Circuit) -> list[NDArray[Any]]:
         np.array(circuit.stimulus_nets, np.int32),
         np.array(circuit.observed_nets, np.int32),
     ]
+
+
+def chosen(powers: Sequence[Power], pin: int, row: int) -> int | None:
+    """Place of the group of a pin that applies in a row of the cell's truth tables.
+
+    That is the first whose condition holds, else the one without a condition; None if there is none.
+    """
+    others = None
+    for place, power in enumerate(powers):
+        if power.pin == pin:
+            if power.when is None:
+                others = place
+            elif power.when[row]:
+                return place
+    return others
+
+
+def cause(powers: Sequence[Power], pin: int, row: int) -> int | None:
+    """Place of the group of an output that ``pin`` has changed: like :func:`chosen`, or else any group of the pin.
+
+    Conditions cover the states in which one input changes the output; other inputs may have changed at the same time.
+    """
+    place = chosen(powers, pin, row)
+    return next((other for other, power in enumerate(powers) if power.pin == pin), None) if place is None else place
+
+
+def _selections(cell: Cell) -> NDArray[np.int16]:
+    """Places among a cell's groups by output, input and row, and behind the outputs by input and row; or else -1."""
+    groups = [*(output.powers for output in cell.outputs), cell.passive]
+    first = [0, *accumulate(map(len, groups))]
+    rows = 1 << len(cell.inputs) + (cell.state is not None)
+    selected = np.full((len(groups), len(cell.inputs), rows), -1, np.int16)
+    for number, pin, row in np.ndindex(selected.shape):
+        choose = cause if number < len(cell.outputs) else chosen
+        place = choose(groups[number], pin, row)
+        if place is not None:
+            selected[number, pin, row] = first[number] + place
+    return selected
