@@ -21,6 +21,7 @@ from hwgen.reference.decoder import DecoderReference
 from hwgen.simulate.case import Case
 from hwgen.simulate.regression import case, cycles_case
 from hwgen.tools import yosys
+from rtl_tests.support import shared
 from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
 
@@ -28,14 +29,18 @@ _TEXTS: dict[str, str] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
-    """Return the Verilog of designs by name: emitted in parallel, linted, and cached for all tests."""
+    """Return the Verilog of designs by name: emitted in parallel, and linted once for all tests."""
     missing = [design for design in designs if design.name not in _TEXTS]
     if missing:
         yosys.version()  # the first run of Yosys must be alone
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             fresh = dict(zip((design.name for design in missing), pool.map(Design.verilog, missing), strict=True))
-        with tempfile.TemporaryDirectory() as folder:
-            lint(fresh, Path(folder))
+        new = {name: text for name, text in fresh.items() if not shared.has_passed("lint", text)}
+        if new:
+            with tempfile.TemporaryDirectory() as folder:
+                lint(new, Path(folder))
+            for text in new.values():
+                shared.passed("lint", text)
         _TEXTS.update(fresh)
     return {design.name: _TEXTS[design.name] for design in designs}
 

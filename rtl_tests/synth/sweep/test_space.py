@@ -367,6 +367,7 @@ def test_a_failing_job_is_reported_and_the_others_finish(file, tmp_path):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("unshared")
 def test_a_killed_tool_is_started_again(file, tmp_path):
     """A sweep whose tools are killed twice gives the same bytes as an undisturbed one."""
     described = space.read(file)
