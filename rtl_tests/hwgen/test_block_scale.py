@@ -1,14 +1,12 @@
 """Dot products of blocks with scales, in gates: against the reference model, wrong gates, refusals."""
 
-import numpy as np
 import pytest
 
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.bundle.description import description
-from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, suite_case, texts
+from rtl_tests.support.blocks import answer, near, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.selection import kind_of_design, one_of_each
 
@@ -33,11 +31,6 @@ MORE = [
     build("dot", "e2m1", accumulator="aligned13", lanes=32, block_scale="e8m0"),
     build("dot", "ocp_e5m2", accumulator="aligned40", lanes=16, block_scale="e8m0"),
 ]
-
-
-def near(design, count):
-    """Products and accumulators near each other, always the same."""
-    return reference(design).near_stimuli(count, np.random.default_rng(list(design.name.encode())))
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ from hwgen.datapath.bounded import BoundedShape
 from hwgen.datapath.frames import product_shape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.rows import zero_is_silent
-from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
+from rtl_tests.support.blocks import answer, near, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.selection import exhaustive, in_turn, kind_of_design, kind_of_format, one_of_each
 
@@ -113,11 +112,6 @@ COUNT = 100_000
 def kind_of_engine(design):
     """The accumulator, and whether the design has one lane, a few or many."""
     return kind_of_design(design), design.lanes > 1, design.lanes > 8
-
-
-def near(design, count):
-    """Products and accumulators near each other, always the same."""
-    return reference(design).near_stimuli(count, np.random.default_rng(list(design.name.encode())))
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
 
 _TEXTS: dict[str, str] = {}
+_NEAR: dict[tuple[str, int], list[dict[str, int]]] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
@@ -53,6 +54,14 @@ def generator(*words: str) -> np.random.Generator:
 def stimuli(design: Design) -> list[dict[str, int]]:
     """Return the stimuli of a block's reference model, always the same."""
     return reference(design).stimuli(VECTORS, np.random.default_rng(list(design.name.encode())))
+
+
+def near(design: Design, count: int) -> list[dict[str, int]]:
+    """Return products and accumulators near each other, always the same, and calculated once."""
+    if (design.name, count) not in _NEAR:
+        rng = np.random.default_rng(list(design.name.encode()))
+        _NEAR[design.name, count] = reference(design).near_stimuli(count, rng)
+    return _NEAR[design.name, count]
 
 
 def answer(design: Design, pins: Pins) -> dict[str, int]:

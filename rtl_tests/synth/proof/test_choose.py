@@ -9,7 +9,7 @@ from hwgen.blocks.catalog import build
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, inputs, prover
-from rtl_tests.support.selection import exhaustive
+from rtl_tests.support.selection import exhaustive, first_of_each, kind_of_design
 from synth.proof.choose import proof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.files import UserFile
@@ -235,12 +235,14 @@ def test_products_beyond_binary32_whole(tmp_path):
 
 
 def test_every_module_of_the_catalogue_has_a_method():
-    from synth.proof.cases import input_sweep
+    from synth.proof.cases import input_sweep, is_enumerated
     from synth.proof.everything import PROJECTED, designs
 
     plan = designs()
     assert len({design.name for design in plan}) == len(plan)
-    assert all(input_sweep(design) is not None or not isinstance(proof(design), str) for design in plan)
+    assert all(is_enumerated(design) or not isinstance(proof(design), str) for design in plan)
+    for design in first_of_each(kind_of_design, plan):
+        assert (input_sweep(design) is not None) is is_enumerated(design)
     assert {design.formats[0].name for design in plan if "+" not in design.formats[0].name} == {
         name for name in (*golden.names(), *PROJECTED) if name not in golden.WIDE
     }
