@@ -42,7 +42,7 @@ SLOW = [
     ids=lambda design: design.name,
 )
 def test_options_and_formats(design):
-    wrong = mismatches(design, near(design, 5000))
+    wrong = mismatches(design, near(design, 2000))
     assert not wrong, f"{len(wrong)} differ, first {wrong[0]}, expected {answer(design, wrong[0][0])}"
 
 

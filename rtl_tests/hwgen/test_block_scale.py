@@ -36,7 +36,7 @@ MORE = [
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *one_of_each(kind_of_design, [(design, 5000) for design in DESIGNS]),
+        *one_of_each(kind_of_design, [(design, 2000) for design in DESIGNS]),
         *(pytest.param(design, 100_000, marks=pytest.mark.exhaustive) for design in (*DESIGNS, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),

@@ -117,7 +117,7 @@ def kind_of_engine(design):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *one_of_each(kind_of_design, [(design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
+        *one_of_each(kind_of_design, [(design, 2000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
         *((design, 2000) for design in in_turn(kind_of_engine, ENGINES)),
         *(pytest.param(design, COUNT, marks=pytest.mark.exhaustive) for design in (*ENGINES, *MORE)),
     ],
