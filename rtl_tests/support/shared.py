@@ -8,7 +8,8 @@ import json
 import os
 import tempfile
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from hwgen.tools import yosys
@@ -49,6 +50,17 @@ def run_yosys(
     results = run_alone(script, inputs, outputs, timeout)
     _write(file, zlib.compress(json.dumps(results).encode(), 1))
     return results
+
+
+def made(name: str, make: Callable[[Path], object]) -> Path:
+    """A folder with what ``make`` has written into it for some test of this session; no test changes it."""
+    folder = Path(os.environ[FOLDER]) / name
+    if not folder.exists():
+        draft = Path(tempfile.mkdtemp(dir=folder.parent))
+        make(draft)
+        with suppress(OSError):  # another process has made it, too
+            draft.rename(folder)
+    return folder
 
 
 def has_passed(check: str, text: str) -> bool:

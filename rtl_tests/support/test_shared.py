@@ -48,3 +48,22 @@ def test_a_text_passes_a_check_by_itself():
     assert shared.has_passed("some check", "text")
     assert not shared.has_passed("some check", "other text")
     assert not shared.has_passed("another check", "text")
+
+
+def test_a_folder_is_made_once(monkeypatch, tmp_path):
+    monkeypatch.setenv(shared.FOLDER, str(tmp_path))
+    folder = shared.made("some", lambda draft: (draft / "file").write_text("first"))
+    assert shared.made("some", lambda draft: (draft / "file").write_text("second")) == folder
+    assert (folder / "file").read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["some"]
+
+
+def test_of_two_processes_that_make_a_folder_one_is_first(monkeypatch, tmp_path):
+    monkeypatch.setenv(shared.FOLDER, str(tmp_path))
+
+    def make(draft):
+        (draft / "file").write_text("ours")
+        (tmp_path / "some").mkdir()
+        (tmp_path / "some" / "file").write_text("theirs")
+
+    assert (shared.made("some", make) / "file").read_text() == "theirs"
