@@ -134,14 +134,15 @@ def test_directed_accumulators_reach_the_hard_cases():
 )
 def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format, goal):
     """Simulated by Amaranth, against the reference model."""
+    count = 200
     formats, rng = ("hif8", b_format), generator("halves", *map(str, options))
     multiplier, adder, module = Multiplier(*formats, **options), Adder(*formats, **options, optimize=goal), Module()
     module.submodules.multiplier, module.submodules.adder = multiplier, adder
     wiring.connect(module, multiplier.product, adder.product)
-    a, b = rng.integers(0, 256, (2, 500)).astype(np.uint8)
-    scale = rng.integers(-4, 4, 500) if "scale_bits" in options else np.zeros(500, int)
+    a, b = rng.integers(0, 256, (2, count)).astype(np.uint8)
+    scale = rng.integers(-4, 4, count) if "scale_bits" in options else np.zeros(count, int)
     unit = adder.exact
-    acc = unit.zeros((500,)) if unit else rng.integers(0, 1 << 16, 500).astype(np.uint16)
+    acc = unit.zeros((count,)) if unit else rng.integers(0, 1 << 16, count).astype(np.uint16)
     arguments = (*formats, adder.accumulator, adder.terms or 1, scale if adder.scale_bits else None, adder.scale_bits)
     if adder.has_flags:
         expected, flags = golden.mac_with_flags(a, b, acc, *arguments)
@@ -150,7 +151,7 @@ def test_halves_that_are_connected_in_a_design_are_the_mac(options, b_format, go
     number = (lambda word: sum(int(limb) << 64 * place for place, limb in enumerate(word))) if unit else int
 
     async def bench(ctx):
-        for k in range(500):
+        for k in range(count):
             ctx.set(multiplier.a, int(a[k]))
             ctx.set(multiplier.b, int(b[k]))
             ctx.set(adder.acc_in, number(acc[k]))

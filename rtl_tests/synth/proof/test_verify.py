@@ -588,9 +588,15 @@ def wrong_nand():
     return wrong
 
 
-@pytest.mark.parametrize("kind", ["decoder", "encoder"])
 @pytest.mark.parametrize(
-    "files", [pytest.param((GATES,), id=GATES.name), pytest.param(ASAP7, id="asap7", marks=NEEDS_SHARED)]
+    ("kind", "files"),
+    [
+        ("decoder", (GATES,)),
+        ("encoder", (GATES,)),
+        pytest.param("decoder", ASAP7, marks=NEEDS_SHARED),
+        pytest.param("encoder", ASAP7, marks=[NEEDS_SHARED, pytest.mark.exhaustive]),
+    ],
+    ids=["decoder", "encoder", "decoder of ASAP7", "encoder of ASAP7"],
 )
 def test_yosys_also_proves_the_mapping(kind, files):
     design = build(kind, "hif8")
