@@ -14,7 +14,7 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 STUDIED := .venv/.studied
-# Python keeps what it has compiled: the tests start hundreds of commands.
+# Python keeps its bytecode, also where the environment says no: the tests start hundreds of commands.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy study ranking speed verilog \

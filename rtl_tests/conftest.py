@@ -20,7 +20,6 @@ from synth.area.digest import sha256
 PASSED = "exhaustive/passed"
 """Key of pytest's cache: the tests that an interrupted run of the exhaustive tests has passed, by the files tested."""
 
-
 COMPILE_ONCE = ROOT / "rtl_tests" / "support" / "compile_once.sh"
 """Builds with Verilator share the objects of its library."""
 
