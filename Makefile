@@ -28,8 +28,9 @@ report: $(READY)       ## measure the formats and write build/report/index.html
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
 test: ruff       ## lint, and run the tests
 	$(MAKE) --no-print-directory -j3 docs types pytest
+# Tests start makes of their own, which this one does not count.
 pytest: $(TESTED)
-	$(BIN)/python -m pytest $(TESTS)
+	MAKEFLAGS= $(BIN)/python -m pytest $(TESTS)
 docs: $(TESTED)       ## build the HTML documentation: build/docs/index.html
 	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
 lint: ruff       ## run ruff and mypy, and build the documentation; warnings are errors

@@ -20,6 +20,7 @@ from hwgen.tools import process
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import running, wait_until
+from rtl_tests.support.selection import exhaustive
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from rtl_tests.synth.area.test_runner import Stub
 from synth.area import jobs as jobs_module
@@ -420,7 +421,7 @@ sys.exit(main())
 """``hwgen`` with jobs so slow that an interrupt arrives before the end on any machine."""
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), exhaustive(signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch, number, status):
     """Finished jobs are not run again."""
     store = Store(tmp_path / "store")
