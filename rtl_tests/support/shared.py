@@ -41,13 +41,13 @@ def run_yosys(
 ) -> dict[str, str]:
     """:func:`hwgen.tools.yosys.run`, or what an earlier run has written. Runs that fail or have a timeout are made."""
     contents = [text.hex() if isinstance(text, bytes) else f"text {text}" for text in inputs.values()]
-    file = None if timeout else _file("yosys", script, json.dumps([*inputs]), *contents, json.dumps([*outputs]))
-    if file is None:
+    file = _file("yosys", script, json.dumps([*inputs]), *contents, json.dumps([*outputs]))
+    if file is None or timeout is not None:
         return run_alone(script, inputs, outputs, timeout)
     if file.exists():
         stored: dict[str, str] = json.loads(zlib.decompress(file.read_bytes()))
         return stored
-    results = run_alone(script, inputs, outputs, timeout)
+    results = run_alone(script, inputs, outputs)
     _write(file, zlib.compress(json.dumps(results).encode(), 1))
     return results
 
