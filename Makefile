@@ -14,9 +14,11 @@ READY := .venv/.ready
 EXTRAS := .venv/.extras
 TESTED := .venv/.tested
 STUDIED := .venv/.studied
+# Python keeps its bytecode, also where the environment says no: the tests start hundreds of commands.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup report test lint types docs bench limits fast dots energy study ranking speed verilog exhaustive \
-  mutants readme clean
+.PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy study ranking speed verilog \
+  exhaustive mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
@@ -24,13 +26,17 @@ report: $(READY)       ## measure the formats and write build/report/index.html
 	$(BIN)/hwgen verify all --only hif8_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
 	$(BIN)/python examples/digits.py --json build/digits.json
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
-test: lint       ## lint, then run the tests
-	$(BIN)/python -m pytest $(TESTS)
+test: ruff       ## lint, and run the tests
+	$(MAKE) --no-print-directory -j3 docs types pytest
+# Tests start makes of their own, which this one does not count.
+pytest: $(TESTED)
+	MAKEFLAGS= $(BIN)/python -m pytest $(TESTS)
 docs: $(TESTED)       ## build the HTML documentation: build/docs/index.html
 	$(BIN)/sphinx-build -q -E -W --keep-going -d build/doctrees docs build/docs
-lint: $(TESTED)       ## run ruff and mypy, and build the documentation; warnings are errors
-	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+lint: ruff       ## run ruff and mypy, and build the documentation; warnings are errors
 	$(MAKE) --no-print-directory -j2 docs types
+ruff: $(TESTED)
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 types: $(TESTED)
 	$(BIN)/mypy
 readme: report       ## make the report, and copy its figures into README and docs

@@ -1,8 +1,10 @@
-"""Selection of the exhaustive tests, a fixture, and a check that tests do not damage the machine."""
+"""Selection of the exhaustive tests, what tests share, and a check that they do not damage the machine."""
 
 import gc
 import hashlib
 import os
+import shlex
+import tempfile
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -10,11 +12,16 @@ from typing import Any
 import pytest
 from amaranth.hdl import UnusedElaboratable
 
+from hwgen.tools import yosys
+from rtl_tests.support import shared
 from rtl_tests.support.paths import ROOT
 from synth.area.digest import sha256
 
 PASSED = "exhaustive/passed"
 """Key of pytest's cache: the tests that an interrupted run of the exhaustive tests has passed, by the files tested."""
+
+COMPILE_ONCE = ROOT / "rtl_tests" / "support" / "compile_once.sh"
+"""Builds with Verilator share the objects of its library."""
 
 
 @cache
@@ -47,9 +54,18 @@ class _Resumes:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the run of the exhaustive tests resume; of parallel runs only the process that starts the others writes."""
-    if os.environ.get("EXHAUSTIVE") and not hasattr(config, "workerinput"):
+    """Make the run of the exhaustive tests resume, and a folder for what tests share.
+
+    Of parallel runs, only the process that starts the others does so; these inherit its environment.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    if os.environ.get("EXHAUSTIVE"):
         config.pluginmanager.register(_Resumes(config))
+    folder = tempfile.TemporaryDirectory(prefix="rtl-tests-")
+    config.add_cleanup(folder.cleanup)
+    os.environ[shared.FOLDER] = folder.name
+    os.environ.setdefault("OBJCACHE", f"sh {shlex.quote(str(COMPILE_ONCE))}")  # Verilator's makefile reads it
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -81,6 +97,20 @@ def _null_device_is_unchanged() -> Iterator[None]:
     yield
     after = os.stat(os.devnull)
     assert (after.st_mode, after.st_rdev) == (before.st_mode, before.st_rdev)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _results_are_shared() -> Iterator[None]:
+    """A test may get results of Yosys from an equal run for another test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(yosys, "run", shared.run_yosys)
+        yield
+
+
+@pytest.fixture
+def unshared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All runs of Yosys are made: for tests that compare equal runs, or disturb them."""
+    monkeypatch.setattr(yosys, "run", shared.run_alone)
 
 
 @pytest.fixture

@@ -140,6 +140,7 @@ def test_explain_works_for_every_code(name):
         assert len(lines) in (3, 6 + len(fmt.roundings), 5 + len(fmt.roundings))
 
 
+@pytest.mark.usefixtures("unshared")
 def test_doctor_finds_what_is_required(capsys):
     assert main(["doctor"]) == 0
     assert "Everything required is installed." in capsys.readouterr().out

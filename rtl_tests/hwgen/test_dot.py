@@ -13,11 +13,10 @@ from hwgen.datapath.bounded import BoundedShape
 from hwgen.datapath.frames import product_shape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.rows import zero_is_silent
-from hwgen.reference import reference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
+from rtl_tests.support.blocks import answer, near, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.selection import every, exhaustive, kind_of_design, kind_of_format, one_of_each
+from rtl_tests.support.selection import exhaustive, in_turn, kind_of_design, kind_of_format, one_of_each
 from synth.proof.everything import designs
 
 DESIGNS = [
@@ -107,24 +106,22 @@ ENGINES = [
     for lanes in (1, 2, 4, 8, 16, 32)
     for name in ("hif8", "ocp_e4m3", "ocp_e5m2", "e5m2b1", "e2m1")
 ]
-TENTH = [design for place, design in enumerate(ENGINES) if place % 10 == place // 30]
-"""Three of each accumulator, of all formats and numbers of lanes; ``make exhaustive`` has all."""
 COUNT = 100_000
-"""Cases of a design in ``make exhaustive``; ``make test`` has a tenth of them too."""
+"""Cases of a design in ``make exhaustive``."""
 PROVED = {design.name for design in designs()}
 """Modules that ``make exhaustive`` proves on all inputs before it runs the tests."""
 
 
-def near(design, count):
-    """Products and accumulators near each other, always the same."""
-    return reference(design).near_stimuli(count, np.random.default_rng(list(design.name.encode())))
+def kind_of_engine(design):
+    """The accumulator, and whether the design has one lane, a few or many."""
+    return kind_of_design(design), design.lanes > 1, design.lanes > 8
 
 
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *one_of_each(kind_of_design, [(design, 4000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
-        *((design, COUNT // 10) for design in TENTH),
+        *one_of_each(kind_of_design, [(design, 2000) for design in (*BOUNDED, *SPANNING, *FLOATED, *CHAINED)]),
+        *((design, 2000) for design in in_turn(kind_of_engine, ENGINES)),
         *(exhaustive(design, COUNT) for design in (*ENGINES, *MORE) if design.name not in PROVED),
     ],
     ids=lambda value: getattr(value, "name", value),
@@ -249,7 +246,7 @@ def test_refusals(block, words, sentence, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("accumulator", every(3, ["binary16", "binary32", "exact", "aligned13"]))
+@pytest.mark.parametrize("accumulator", ["binary16", exhaustive("binary32"), exhaustive("exact"), "aligned13"])
 def test_the_fabric_changes_the_sums_of_every_block(accumulator):
     def lines(block, lanes, fabric):
         """All but the header, which names the fabric."""

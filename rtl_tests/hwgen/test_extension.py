@@ -40,9 +40,12 @@ def patched(tree, patch):
 
 @pytest.fixture(scope="module", params=sorted(CASES))
 def patched_tree(request, tmp_path_factory):
-    """A copy of the tree with one of the patches applied, its block and option, names of modules."""
+    """A copy of the tree with one of the patches applied and a module in ``out``, its block and option, its name, and
+    the names of the modules with and without the option.
+    """
     tree = patched(tmp_path_factory.mktemp("tree"), request.param)
     block, option, plain = CASES[request.param]
+    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "out")
     return tree, block, option, f"{plain}_{option}", [plain, f"{plain}_{option}"]
 
 
@@ -64,7 +67,6 @@ def test_few_files_are_touched(patch):
 def test_command_line_json_and_docs(patched_tree):
     tree, block, option, name, _ = patched_tree
     assert f"--{option}" in python(tree, "hwgen", "generate", block, "--help")
-    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "out")
     description = json.loads((tree / "out" / name / f"{name}.json").read_text())
     assert description["options"][option] is True
     jsonschema.validate(description, json.loads((ROOT / "docs" / "bundle.schema.json").read_text()))
@@ -92,9 +94,8 @@ def test_batch_and_sweep(patched_tree):
 @NEEDS_GIT
 @NEEDS_ICARUS
 def test_the_testbench_passes(patched_tree):
-    tree, block, option, name, _ = patched_tree
-    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "bench")
-    folder = tree / "bench" / name
+    tree, _, _, name, _ = patched_tree
+    folder = tree / "out" / name
     subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", f"tb/{name}_tb.v", f"{name}.v"], cwd=folder, check=True)
     process = subprocess.run(["vvp", "t.vvp"], cwd=folder, capture_output=True, text=True, check=True)
     assert process.stdout.splitlines()[-1].startswith("PASS ")
@@ -102,9 +103,8 @@ def test_the_testbench_passes(patched_tree):
 
 @NEEDS_GIT
 def test_the_properties_are_proved(patched_tree):
-    tree, block, option, name, _ = patched_tree
-    python(tree, "hwgen", "generate", block, "--format", "hif8", f"--{option}", "-o", "formal")
-    assert symbiyosys(tree / "formal" / name, name).returncode == 0
+    tree, _, _, name, _ = patched_tree
+    assert symbiyosys(tree / "out" / name, name).returncode == 0
 
 
 @NEEDS_GIT

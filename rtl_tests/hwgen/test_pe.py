@@ -11,7 +11,7 @@ from hwgen.reference.trace import RESET_CYCLES
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import clocked_case, generator
 
-CYCLES = 1000
+CYCLES = 400
 
 DESIGNS = [
     build("pe", "e5m2b1"),

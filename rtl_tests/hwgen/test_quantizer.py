@@ -54,7 +54,7 @@ def some(design, count):
 @pytest.mark.parametrize(
     ("design", "count"),
     [
-        *one_of_each(kind_of_design, [(design, 4000) for design in DESIGNS]),
+        *one_of_each(kind_of_design, [(design, 2000) for design in DESIGNS]),
         *(exhaustive(design, COUNT) for design in (*DESIGNS, *MORE)),
     ],
     ids=lambda value: getattr(value, "name", value),

@@ -20,21 +20,27 @@ from hwgen.reference import Pins, reference, vectors
 from hwgen.reference.conversions import DecoderReference
 from hwgen.simulate.case import Case, case
 from hwgen.tools import yosys
+from rtl_tests.support import shared
 from rtl_tests.support.bench import seed
 from rtl_tests.support.lint import lint
 
 _TEXTS: dict[str, str] = {}
+_NEAR: dict[tuple[str, int], list[dict[str, int]]] = {}
 
 
 def texts(designs: Sequence[Design]) -> dict[str, str]:
-    """Return the Verilog of designs by name: emitted in parallel, linted, and cached for all tests."""
+    """Return the Verilog of designs by name: emitted in parallel, and linted once for all tests."""
     missing = [design for design in designs if design.name not in _TEXTS]
     if missing:
         yosys.version()  # the first run of Yosys must be alone
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             fresh = dict(zip((design.name for design in missing), pool.map(Design.verilog, missing), strict=True))
-        with tempfile.TemporaryDirectory() as folder:
-            lint(fresh, Path(folder))
+        new = {name: text for name, text in fresh.items() if not shared.has_passed("lint", text)}
+        if new:
+            with tempfile.TemporaryDirectory() as folder:
+                lint(new, Path(folder))
+            for text in new.values():
+                shared.passed("lint", text)
         _TEXTS.update(fresh)
     return {design.name: _TEXTS[design.name] for design in designs}
 
@@ -47,6 +53,14 @@ def generator(*words: str) -> np.random.Generator:
 def stimuli(design: Design) -> list[dict[str, int]]:
     """Return the stimuli of a block's reference model, always the same."""
     return reference(design).stimuli(VECTORS, np.random.default_rng(list(design.name.encode())))
+
+
+def near(design: Design, count: int) -> list[dict[str, int]]:
+    """Return products and accumulators near each other, always the same, and calculated once."""
+    if (design.name, count) not in _NEAR:
+        rng = np.random.default_rng(list(design.name.encode()))
+        _NEAR[design.name, count] = reference(design).near_stimuli(count, rng)
+    return _NEAR[design.name, count]
 
 
 def answer(design: Design, pins: Pins) -> dict[str, int]:

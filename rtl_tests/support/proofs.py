@@ -11,10 +11,10 @@ def subject(design, text=None):
     return Subject(design, texts([design])[design.name] if text is None else text, design.name, None, (), "")
 
 
-def check(design, text=None, **options):
-    """The evidence for a module."""
+def check(design, text=None, workers=0, **options):
+    """The evidence for a module; parts of a proof are checked in this process, as other tests run beside it."""
     module = subject(design, text)
-    return verify(module, module.netlist(), **options)
+    return verify(module, module.netlist(), workers=workers, **options)
 
 
 def prover(design, text=None):

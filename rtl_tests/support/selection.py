@@ -1,6 +1,6 @@
 """Cases that ``make test`` leaves to ``make exhaustive``."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable
 from typing import TypeVar
 
 import pytest
@@ -16,12 +16,9 @@ def exhaustive(*values):
     return pytest.param(*values, marks=pytest.mark.exhaustive)
 
 
-def every(step: int, cases: Iterable) -> list:
-    """Every ``step``-th case, a value or a tuple of values; the others are for ``make exhaustive``."""
-    return [
-        case if place % step == 0 else exhaustive(*(case if isinstance(case, tuple) else (case,)))
-        for place, case in enumerate(cases)
-    ]
+def only(chosen: Collection, cases: Iterable) -> list:
+    """The chosen cases, values or tuples of values; the others are for ``make exhaustive``."""
+    return [case if case in chosen else exhaustive(*(case if isinstance(case, tuple) else (case,))) for case in cases]
 
 
 def one_of_each(kind: Callable[..., Hashable], cases: Iterable) -> list:
@@ -41,6 +38,14 @@ def one_of_each(kind: Callable[..., Hashable], cases: Iterable) -> list:
 def first_of_each(kind: Callable[[T], Hashable], cases: Iterable[T]) -> list[T]:
     """The first case of each kind, where the others need not be run."""
     return list({kind(case): case for case in reversed([*cases])}.values())[::-1]
+
+
+def in_turn(kind: Callable[[T], Hashable], cases: Iterable[T]) -> list[T]:
+    """A case of each kind, of the nth kind its nth one, so that they differ in other ways, too; others need no run."""
+    kinds: dict[Hashable, list[T]] = {}
+    for case in cases:
+        kinds.setdefault(kind(case), []).append(case)
+    return [found[place % len(found)] for place, found in enumerate(kinds.values())]
 
 
 def kind_of_format(name: str) -> tuple:

@@ -2,7 +2,7 @@
 
 import golden
 from rtl_tests.hwgen.test_readability import DESIGNS
-from rtl_tests.support.selection import kind_of_format, kind_of_module, one_of_each
+from rtl_tests.support.selection import in_turn, kind_of_format, kind_of_module, one_of_each
 
 
 def kept(kind, cases):
@@ -15,6 +15,11 @@ def kept(kind, cases):
 def test_the_first_case_of_each_kind_is_kept():
     assert kept(lambda word: word[0], ["add", "sub", "and", "shift"]) == (["add", "sub"], [("and",), ("shift",)])
     assert kept(lambda left, right: left + right, [(1, 2), (2, 1), (2, 2)]) == ([(1, 2), (2, 2)], [(2, 1)])
+
+
+def test_cases_in_turn_differ_in_other_ways_too():
+    assert in_turn(lambda word: word[0], ["add", "sub", "and", "shift", "xor", "xnor"]) == ["add", "shift", "xor"]
+    assert in_turn(len, ["a", "b", "cd", "ef", "ghi", "jkl", "mno"]) == ["a", "ef", "mno"]
 
 
 def test_formats_differ_in_kind_if_their_circuits_do():

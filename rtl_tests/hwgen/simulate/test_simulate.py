@@ -27,6 +27,7 @@ from rtl_tests.support.blocks import suite_case, texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import running, wait_until
+from rtl_tests.support.selection import exhaustive
 
 TOML = str(ROOT / "examples" / "formats" / "e3m2b1.toml")
 """A user's format of 6 bits."""
@@ -291,7 +292,7 @@ def test_a_missing_simulator_is_named(tmp_path, capsys, monkeypatch):
 
 
 @NEEDS_ICARUS
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), exhaustive(signal.SIGHUP, 129)])
 def test_an_interrupt_ends_the_simulator(number, status, tmp_path):
     words = ["simulate", "mac", "--format", "hif8", "--vectors", "400000", "--sim", "icarus", "-o", str(tmp_path)]
     with running([sys.executable, "-m", "hwgen", *words]) as process:

@@ -11,6 +11,7 @@ import pytest
 
 from hwgen.tools import process, yosys
 
+pytestmark = pytest.mark.usefixtures("unshared")
 DECODER = ["decoder", "--format", "e2m1"]
 MODULE = "module mine (input [3:0] code, output [15:0] value); {} endmodule"
 CELLS = """library (l) {

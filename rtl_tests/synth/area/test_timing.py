@@ -12,7 +12,7 @@ from hwgen.netlist.emit import Port
 from hwgen.tools.process import ToolError
 from rtl_tests.support.optional import NEEDS_OPENSTA, NEEDS_OSU018, OSU018
 from rtl_tests.support.ports import ports
-from rtl_tests.support.selection import every
+from rtl_tests.support.selection import exhaustive
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area import jobs, route, runner, timing
 from synth.area.jobs import Job
@@ -171,7 +171,7 @@ def test_a_routed_clock(target):
     assert rows[0]["samples"] == plain[0]["samples"]  # nothing has moved into the registers
 
 
-@pytest.mark.parametrize(("target", "timer"), every(2, [("gates", "opensta 9"), ("ice40", route.router("ice40"))]))
+@pytest.mark.parametrize(("target", "timer"), [("gates", "opensta 9"), exhaustive("ice40", route.router("ice40"))])
 def test_a_tool_that_ends_early_is_reported(target, timer, monkeypatch):
     """A pool starts the job again if the tool was killed, but not if it ran out of time."""
     monkeypatch.setattr(jobs, "opensta", lambda: "opensta 9")

@@ -67,6 +67,7 @@ def test_operations_that_are_all_alike_need_no_energy():
     assert Row.from_json(best.to_json()).to_json() == best.to_json()
 
 
+@pytest.mark.usefixtures("unshared")
 def test_a_job_gives_the_same_samples_again():
     job = job_of()
     copy = pickle.loads(pickle.dumps(job))

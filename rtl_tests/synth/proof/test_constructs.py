@@ -448,6 +448,6 @@ def refuted(folder, bodies, build, run):
     if subprocess.run(build, check=False, **options).returncode:
         return "rejected"
     try:
-        return subprocess.run(run, check=False, timeout=20, **options).stdout.partition("bad ")[2].split()[0]
+        return subprocess.run(run, check=False, timeout=5, **options).stdout.partition("bad ")[2].split()[0]
     except subprocess.TimeoutExpired:
         return "endless"

@@ -8,9 +8,8 @@ from matplotlib.image import imread
 from playwright.sync_api import sync_playwright
 
 from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
-from rtl_tests.synth.report.test_report import SECTIONS, made_up_report
+from rtl_tests.synth.report.test_report import SECTIONS, rendered
 from synth.report.plan import FORMATS
-from synth.report.write import render
 
 pytestmark = NEEDS_CHROMIUM
 MACS = '[aria-label^="MAC by format"] tbody tr'
@@ -30,10 +29,8 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page")
-    render(made_up_report(), folder)
-    return (folder / "index.html").as_uri()
+def address():
+    return (rendered() / "index.html").as_uri()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 from markupsafe import escape
 
 import synth
+from rtl_tests.support import shared
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.trained import made_up_study
 from rtl_tests.synth.area.test_jobs import JOB
@@ -166,11 +167,15 @@ def data():
     return made_up_report()
 
 
+def rendered():
+    """The folder of the report, which all tests share."""
+    place = Path("new", "report")
+    return shared.made("report", lambda folder: render(made_up_report(), folder / place)) / place
+
+
 @pytest.fixture(scope="module")
-def folder(data, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("build") / "new" / "report"
-    render(data, folder)
-    return folder
+def folder():
+    return rendered()
 
 
 @pytest.fixture(scope="module")
@@ -483,12 +488,12 @@ def test_nothing_is_claimed_of_one_sample(data):
     assert {cell.text for row in claims.tables[0].rows for cell in row[1:]} == {"one sample"}
 
 
-def test_one_figure_of_one_sample_silences_what_compares_it(data):
+def test_one_figure_of_one_sample_silences_what_compares_it(data, content):
     """Other targets, and other blocks, are compared as before."""
     rows = [
         single(row) if (row.component, row.format, row.place) == ("mac", "hif8", "gates") else row for row in data.rows
     ]
-    before, after = Content(data), Content(replace(data, rows=tuple(rows)))
+    before, after = content, Content(replace(data, rows=tuple(rows)))
     texts = {
         content: {section.anchor: [finding.text for finding in section.shown] for section in content.sections}
         for content in (before, after)

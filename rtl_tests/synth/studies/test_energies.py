@@ -4,7 +4,7 @@ import pytest
 
 from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
-from rtl_tests.support.selection import every, first_of_each, kind_of_design
+from rtl_tests.support.selection import first_of_each, kind_of_design, one_of_each
 from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.recipes import SPEED
 from synth.area.store import Store
@@ -32,7 +32,9 @@ def test_all_rows_are_by_one_tool():
     assert {(row.tool, row.renamings) for row in ENERGIES.rows} == {(yosys.version(), DEFAULT_RENAMINGS)}, STALE
 
 
-@pytest.mark.parametrize("label", every(10, POINTS))
+@pytest.mark.parametrize(
+    "label", one_of_each(lambda label: (kind_of_design(POINTS[label].design), POINTS[label].portfolio), POINTS)
+)
 def test_the_netlists_are_those_of_the_verilog(label, monkeypatch, tmp_path):
     job = job_of(label, monkeypatch, tmp_path)
     for row in ENERGIES.curve(POINTS[label]):

@@ -20,6 +20,7 @@ from hwgen.tools import process
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import running, wait_until
+from rtl_tests.support.selection import exhaustive
 from rtl_tests.synth.area.test_liberty import CELLS, cut
 from rtl_tests.synth.area.test_runner import Stub
 from synth.area.jobs import Job
@@ -365,6 +366,7 @@ def test_a_failing_job_is_reported_and_the_others_finish(file, tmp_path):
 
 
 @pytest.mark.exhaustive
+@pytest.mark.usefixtures("unshared")
 def test_a_killed_tool_is_started_again(file, tmp_path):
     """A sweep whose tools are killed twice gives the same bytes as an undisturbed one."""
     described = space.read(file)
@@ -417,7 +419,7 @@ sys.exit(main())
 """``hwgen`` with jobs so slow that an interrupt arrives before the end on any machine."""
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), exhaustive(signal.SIGTERM, 143)])
 def test_an_interrupted_sweep_resumes(file, tmp_path, monkeypatch, number, status):
     """Finished jobs are not run again."""
     store = Store(tmp_path / "store")
