@@ -13,6 +13,8 @@ _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^#\n]*)|import
 _SCRIPT = re.compile(r'"(\w+)\.py"')
 """A file that runs as a process of its own."""
 
+_DOCSTRING = re.compile(rb'^([ \t]*)r?"""(?=\S)(?:[^"\\]|\\.|"(?!""))*"""[ \t]*$', re.MULTILINE | re.DOTALL)
+
 
 def sha256(*texts: str) -> str:
     """SHA-256 of the texts, joined by NUL characters, in hexadecimal digits."""
@@ -23,16 +25,21 @@ def sha256(*texts: str) -> str:
 def fingerprint(*entries: str, root: Path = ROOT) -> str:
     """SHA-256 of the program that results of the modules ``entries`` depend on: see :func:`program`."""
     files = sorted(program(*entries, root=root).items())
-    return sha256(*(f"{name} {hashlib.sha256(content).hexdigest()}" for name, content in files))
+    return sha256(*(f"{name} {hashlib.sha256(without_docstrings(name, text)).hexdigest()}" for name, text in files))
+
+
+def without_docstrings(name: str, content: bytes) -> bytes:
+    """What of a file computes: all but the docstrings of a module, so that better words invalidate no result."""
+    return _DOCSTRING.sub(rb"\1...", content) if name.endswith(".py") else content
 
 
 def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
     """Contents, by relative path, of the files that modules, e.g. ``synth.area.jobs``, depend on in our packages.
 
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
-    ``__init__.py`` of each package on the way; and files beside them that are no modules. Every byte counts: a changed
-    comment invalidates results just as changed code does. Of a package that is only on the way to a module (``a`` in
-    ``from a.b import c``), the imports do not count. An entry that is no module is a FileNotFoundError.
+    ``__init__.py`` of each package on the way; and files beside them that are no modules. Of a package that is only on
+    the way to a module (``a`` in ``from a.b import c``), the imports do not count. An entry that is no module is a
+    FileNotFoundError.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]

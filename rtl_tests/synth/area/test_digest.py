@@ -12,7 +12,7 @@ from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.test_layers import loaded
 from synth.area import digest, jobs, store
-from synth.area.digest import fingerprint, program
+from synth.area.digest import fingerprint, program, without_docstrings
 from synth.energy import job as energy
 from synth.energy.data import Data
 from synth.energy.job import energy_jobs
@@ -48,17 +48,45 @@ def tree(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("user", USERS)
-def test_every_byte_of_the_program_counts(tree, user):
+def test_every_file_of_the_program_counts(tree, user):
     before = fingerprint.__wrapped__(*USERS[user], root=tree)
     assert before == fingerprint(*USERS[user])
     for name, content in program(*USERS[user], root=tree).items():
         assert content == (ROOT / name).read_bytes()
-        (tree / name).write_bytes(content[:-1] + b" \n")
+        (tree / name).write_bytes(content + b"x = 1\n")
         assert fingerprint.__wrapped__(*USERS[user], root=tree) != before, name
         (tree / name).write_bytes(content)
     for name in OUTSIDE:
         (tree / name).write_text("changed")
     assert fingerprint.__wrapped__(*USERS[user], root=tree) == before
+
+
+class _Docstrings(ast.NodeTransformer):
+    """Replaces every statement that is a string by ``...``."""
+
+    def visit_Expr(self, node):
+        is_string = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Expr(ast.Constant(...)) if is_string else node
+
+
+def test_all_but_docstrings_counts():
+    """The quick way to leave them out is compared with Python's own grammar."""
+    for path in (path for top in USED for path in (ROOT / top).rglob("*.py")):
+        content = path.read_bytes()
+        tree = _Docstrings().visit(ast.parse(content))
+        assert ast.dump(ast.parse(without_docstrings(path.name, content))) == ast.dump(tree), path
+    assert without_docstrings("a.cpp", b'"""x"""') == b'"""x"""'
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [('"""A."""\nx = 1\n', '"""B.\n\n"C" or "".\n"""\nx = 1\n'), ("x = 1\n", "x = 2\n")]
+)
+def test_better_words_invalidate_nothing(before, after, tmp_path):
+    fingerprints = []
+    for text in (before, after):
+        (tmp_path / "golden.py").write_text(text)
+        fingerprints.append(fingerprint.__wrapped__("golden", root=tmp_path))
+    assert (fingerprints[0] == fingerprints[1]) == ("x = 2" not in after)
 
 
 def test_keys_have_the_fingerprint(monkeypatch):
