@@ -87,8 +87,8 @@ def clock(target: str, netlist: str, seed: int, timeout: float | None = None) ->
         report = Path(folder) / "report.json"
         clocks = json.loads(report.read_text(encoding="utf-8"))["fmax"] if report.exists() else {}
     if len(clocks) != 1:
-        default = "it was killed" if status < 0 else "no clock in its report"
-        message = next((line for line in output.splitlines() if "ERROR" in line), default)
+        errors = (line for line in output.splitlines() if "ERROR" in line)
+        message = "it was killed" if status < 0 else next(errors, "no clock in its report")
         raise TimingError(f"place and route failed: {message}", output, status < 0)
     (result,) = clocks.values()
     return float(result["achieved"])

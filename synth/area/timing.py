@@ -215,8 +215,8 @@ def opensta_delays(
             raise TimingError(f"OpenSTA failed: {error}") from error
     slacks = re.findall(r"^slack (\S+)$", output, re.MULTILINE)
     if len(slacks) != len(netlists) + 1 or "rror:" in output:
-        default = "it was killed" if status < 0 else "no message"
-        message = next((line for line in output.splitlines() if "rror" in line), default)
+        errors = (line for line in output.splitlines() if "rror" in line)
+        message = "it was killed" if status < 0 else next(errors, "no message")
         raise TimingError(f"OpenSTA failed: {message}", output, status < 0)
     chain, *delays = ((period - float(slack)) * unit for slack in slacks)
     if not all(0 <= delay < 1e9 for delay in (chain, *delays)):
