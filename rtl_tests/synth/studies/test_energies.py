@@ -39,7 +39,7 @@ def test_the_netlists_are_those_of_the_verilog(label, monkeypatch, tmp_path):
     job = job_of(label, monkeypatch, tmp_path)
     for row in ENERGIES.curve(POINTS[label]):
         hashes = {"verilog_sha256": row.verilog_sha256, "script_sha256": row.script_sha256}
-        assert job.area.hashes() == hashes, STALE
+        assert job.hashes() == hashes, STALE
         assert job.command == row.command
 
 
