@@ -112,7 +112,7 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     """Describe a code line by line: fields, value, neighbours, and the interval that each rounding sends to it.
 
     Neighbours and intervals are listed for formats of at most 16 bits. For two formats in one unit, the first lines
-    show the selected format and its code.
+    show the selected format and its code. A code of more bits than the format has is refused.
     """
     member, inner = fmt.split(code)
     if member is not fmt:

@@ -58,7 +58,11 @@ class MultiFormat(Format):
 
 
 def pair(first: Format, second: Format) -> MultiFormat:
-    """The multi-format ``first+second``; refuse formats that differ in width or sign, or do not differ at all."""
+    """The multi-format ``first+second``.
+
+    Refuse formats that are equal, of different or too large widths, or two formats already; two's complement; and a
+    sign that only one of them has.
+    """
     name = f"{first.name}+{second.name}"
     for member in (first, second):
         if len(member.members) > 1:

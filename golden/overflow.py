@@ -20,7 +20,8 @@ class Replacements:
     above: int
     """The result for finite numbers that round past the largest value."""
     below: int
-    """The result for those that round past its negative or, in a format without a sign, to a negative number."""
+    """The result for those that round past its negative or, in a format without a sign, to a negative number; the next
+    fields are those for infinities."""
     plus_inf: int
     minus_inf: int
     zero: int

@@ -48,7 +48,7 @@ class FarFormat(Format):
 
 
 def p3109(name: str) -> Format | None:
-    """The format of a name in lower case; None for names of another form; refuse any K, P or suffix out of range."""
+    """The format of a name in lower case; None for other names; refuse K, P and suffixes that the standard lacks."""
     match = re.fullmatch(r"binary([0-9]{1,99})p([0-9]{1,99})([a-z]+)", name)
     if match is None:
         return None

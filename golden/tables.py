@@ -21,7 +21,11 @@ _T = TypeVar("_T")
 
 
 def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: str = "") -> _T:
-    """Return ``make(table, raw)`` of a TOML file's table and bytes; ``what`` and the file's name begin a refusal."""
+    """Return ``make(table, raw)`` of a TOML file's table and bytes.
+
+    A file that cannot be read or is not valid TOML is refused, and so is what ``make`` refuses. The refusal names no
+    argument; its sentence begins with ``what`` and the file's name.
+    """
     name = f"{what}{str(path)!r}"
     try:
         raw = read_bytes(path)
@@ -82,7 +86,10 @@ _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: 
 
 
 def read_format(path: Path) -> Format:
-    """Read a format from a TOML file; ``docs/formats.md`` lists the keys, and a refusal names file and key."""
+    """Read a format from a TOML file; ``docs/formats.md`` lists the keys.
+
+    A file that cannot be read, or describes no format, is refused; the sentence names the file and the key.
+    """
 
     def described(table: dict[str, Any], raw: bytes) -> Format:
         return replace(_from_table(table), source_name=path.name, source_sha256=hashlib.sha256(raw).hexdigest())

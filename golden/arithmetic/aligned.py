@@ -34,7 +34,8 @@ def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> N
     addends that are not zero. The sum is truncated to ``fraction_bits``, at most 23. A negative sum that becomes zero
     keeps its sign; the sum of nothing but zeros, and an exact zero, are +0.
 
-    ``acc``, shape (sums,), holds bits of binary32. The products' factors are powers of two, or NaN.
+    ``acc``, shape (sums,), holds bits of binary32. The products' factors are powers of two, or NaN. There are 6 to 40
+    ``fraction_bits``.
     """
     target = wide("binary32")
     a_format, b_format, left, right, factors = products

@@ -45,7 +45,10 @@ def _stay_normal(factors: Sequence[Format], low: int = 0, high: int = 0) -> bool
 
 
 def check_scale(a: Format, b: Format, scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of the products of two formats; refuse too many bits for binary64."""
+    """Smallest and largest scale of the products of two formats.
+
+    Refuse scales with which products, or sums of ``MAX_TERMS`` products, exceed the normal numbers of binary64.
+    """
     low, high = scale_range(scale_bits)
     if scale_bits and not _stay_normal((a, b), low, high):
         problem = f"must be fewer than {scale_bits} for products as far from 1 as those of {a.name} and {b.name}"

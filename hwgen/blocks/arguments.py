@@ -72,7 +72,8 @@ a scale, their close path grows with the square.
 class Accumulating(Checked):
     """A mixin of components that add products of codes to an accumulator: their options, checked, and their outputs.
 
-    A constructor takes the options that all sums have as ``**sums``; its signature shows each of them.
+    A constructor takes the options that all sums have as ``**sums``; its signature shows each of them. It passes its
+    arguments to :meth:`_keep`, which checks those that several components have, and makes them attributes.
 
     The fields of ``sums`` are attributes of the component, too. ``exact`` is None unless the accumulator is ``exact``;
     ``lanes`` is the number of products. Only with ``takes_aligned`` may the accumulator be one of

@@ -31,7 +31,7 @@ VECTORS = 2000
 
 
 def files(design: Design, verilog: str) -> dict[str, str]:
-    """Return the bundle's texts by path in its folder, the Verilog first, which is ``design.verilog()``.
+    """Return the bundle of a ``generated`` block: texts by path, the Verilog first, which is ``design.verilog()``.
 
     The random numbers of the vectors are seeded with the design's name, so the bundle is reproducible.
     """

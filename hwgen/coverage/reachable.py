@@ -44,7 +44,7 @@ class Reachable:
 
     @classmethod
     def of(cls, hits: Mapping[str, NDArray[Any]], inputs: int) -> Reachable:
-        """What hits show."""
+        """The bins that were hit; no example is kept for them."""
         return cls(inputs, {name: counts > 0 for name, counts in hits.items()})
 
     def add(self, points: Sequence[Point], inputs: Columns) -> None:

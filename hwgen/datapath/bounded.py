@@ -31,7 +31,7 @@ MAX_SECOND_STEP = 8
 """A second stage of so few places is smaller than one of the next power of two, which tests and masks most bits."""
 
 LONGEST_RANGE = 64
-"""Bits of the largest range of an accumulator for which this frame is smaller than a floating-point sum."""
+"""Bits of the largest range of an accumulator for which a spanning frame is smaller than a floating-point sum."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ class _Aligned:
 
 
 def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
-    """Add, normalize and round; with ``positive`` a zero is +0."""
+    """The sum in a bounded frame: add, normalize and round; with ``positive`` a zero is +0."""
     products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     aligned = _aligned(m, frame, acc)
     finite, is_zero = _rounded(m, frame, products_sum, aligned)
@@ -250,7 +250,7 @@ class SpanningShape(SumShape):
 
 
 def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Value, positive: bool) -> Sum:
-    """Add, normalize and round; with ``positive`` a zero is +0."""
+    """The sum in a spanning frame: add, normalize and round; with ``positive`` a zero is +0."""
     target, width = frame.target, frame.frame_bits + 1
     k, exponent_bits = target.fraction_bits, target.exponent_bits
     products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)

@@ -1,4 +1,7 @@
-"""The way in which products and an accumulator are summed: aligned, in a bounded frame, or as a floating-point sum."""
+"""How products and an accumulator are summed: aligned, in a bounded or spanning frame, or as a floating-point sum.
+
+The frames are those of :mod:`hwgen.datapath.bounded`; :mod:`hwgen.datapath.frame` has the widths of a MAC's adders.
+"""
 
 from dataclasses import replace
 

@@ -45,6 +45,7 @@ class Ordinals:
     2**(``bottom_exponent`` - ``bottom_fraction_bits``). In other formats these are the lowest segment's ``low`` and
     ``fraction_bits``, and zero takes the place of 2**``bottom_exponent`` if that is ``first_missing``. ``zero`` and
     ``last`` are the ordinals of zero, in formats without zero of the smallest value, and of the largest finite value.
+    ``ones_complement`` says how exponents are counted, see above.
     """
 
     segments: tuple[Segment, ...]

@@ -75,7 +75,7 @@ class Case:
 
     @property
     def unit(self) -> str:
-        """What reports count."""
+        """What reports count: vectors, or cycles of a clocked module."""
         return "vector" if self.per_cycle == 1 else "cycle"
 
     def class_at(self, index: int) -> tuple[str, int]:

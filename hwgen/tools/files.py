@@ -18,7 +18,10 @@ from golden.tables import read_bytes
 
 
 def text_of(data: bytes) -> str:
-    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix."""
+    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix.
+
+    Null characters are a UnicodeError: that is no text.
+    """
     if b"\0" in data:
         raise UnicodeError("a text has no null characters")
     data = data.removeprefix(codecs.BOM_UTF8)

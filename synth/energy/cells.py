@@ -97,7 +97,7 @@ class State:
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell, with the capacitances of its inputs."""
+    """A cell: its input pins with their capacitances, its outputs, and its state if it is a flip-flop."""
 
     name: str
     inputs: tuple[str, ...]
@@ -112,7 +112,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Technology:
-    """The cells of a netlist, and the conditions of a measurement."""
+    """The cells of a netlist by name, and the conditions of a measurement.
+
+    A transition of a net needs half its capacitance times the square of the ``voltage``.
+    """
 
     cells: Mapping[str, Cell]
     unit: str

@@ -72,7 +72,7 @@ def read(text: str) -> Data:
     """The data of a name, or of a NumPy file (``.npy``).
 
     The rows of an array of shape (2, n) are a and b. Of any other array, a takes all numbers in their order, and b the
-    same in a random order. An unknown name is refused, and a file without finite numbers, or with zeros only.
+    same in a random order. An unknown name is refused, and a file that is no array of finite numbers, or only zeros.
     """
     if text in KINDS:
         return Data(text)

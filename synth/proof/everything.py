@@ -39,9 +39,11 @@ PROJECTED = (
 CONVERTED = ("hif8", "ocp_e4m3", "e8m0", "Binary8p3se", "gc_1_0_7_b0")
 """Formats between which conversions are checked."""
 
-_NEW = (
+_IN_PART = (
     Rounding.TOWARD_POSITIVE, Rounding.TOWARD_NEGATIVE, Rounding.TO_ODD, Rounding.STOCHASTIC_B, Rounding.STOCHASTIC_C,
 )  # fmt: skip
+"""Roundings of IEEE P3109 that are checked with every source and overflow rule for :data:`PROJECTED` only."""
+
 _NARROW = ["binary16", "bfloat16", "dlfloat16"]
 _WIDE = [*_NARROW, "binary32"]
 
@@ -101,9 +103,9 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     for name, source in product(blocks, golden.WIDE):
         fmt = golden.get(name)
         overflows = [overflow for overflow in fmt.overflows if overflow is not Overflow.PROPAGATE]
-        add(name, source, [r for r in fmt.roundings if r not in _NEW], overflows, (False, True)[: 1 + fmt.has_zero])
+        add(name, source, [r for r in fmt.roundings if r not in _IN_PART], overflows, (False, True)[: 1 + fmt.has_zero])
         if source == "bfloat16":
-            add(name, source, _NEW, overflows[:1], [False])
+            add(name, source, _IN_PART, overflows[:1], [False])
     for name, source, rounding, overflow in projections():
         add(name, source, [rounding], [overflow], [False])
     for name, source in product(CONVERTED, repeat=2):
