@@ -17,12 +17,12 @@ from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
 from golden.wide import ACCUMULATORS, POSITIVE
 from hwgen.blocks.options import MAX_LANES
-from hwgen.datapath.frames import product_shape, summed
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
 from hwgen.datapath.multiplier import Multiplier
 from hwgen.datapath.ports import sum_ports
 from hwgen.datapath.product import ProductShape, Scale
 from hwgen.datapath.rows import SumShape
+from hwgen.datapath.summation import sum_product_shape, summed
 from hwgen.netlist.component import Checked
 
 
@@ -108,7 +108,7 @@ class Accumulating(Checked):
             parameters += [known[name].replace(kind=Parameter.KEYWORD_ONLY) for name in SumKeywords.__annotations__]
         cls.__signature__ = own.replace(parameters=parameters)
 
-    def _keep(
+    def _check(
         self,
         a_format: Format | str,
         b_format: Format | str | None,
@@ -153,7 +153,7 @@ class Accumulating(Checked):
     @property
     def _layout(self) -> ProductShape:
         """The shape of the products that are added to an accumulator other than ``exact``."""
-        return product_shape(self.a_format, self.b_format, self.accumulator)
+        return sum_product_shape(self.a_format, self.b_format, self.accumulator)
 
     @property
     def is_dot(self) -> bool:
@@ -164,7 +164,7 @@ class Accumulating(Checked):
     def is_floated(self) -> bool:
         """Whether a scale or dlfloat16 needs the sum of the products as a floating-point number.
 
-        A sum that fits no frame (:mod:`hwgen.datapath.frames`), near the ends of a long range, becomes one, too.
+        A sum that fits no frame (:mod:`hwgen.datapath.summation`), near the ends of a long range, becomes one, too.
         """
         return bool(self.scale_bits) or self.block_scale is not None or self.sums.state.flush
 

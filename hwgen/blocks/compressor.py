@@ -61,7 +61,7 @@ class Compressor(Accumulating, wiring.Component):
         state_last: bool = False,
     ):
         sums: SumKeywords = {"accumulator": "exact", "terms": terms, "scale_bits": scale_bits, "flags": flags}
-        self._keep(a_format, b_format, lanes=lanes, **sums)
+        self._check(a_format, b_format, lanes=lanes, **sums)
         self.state_last = check_flag("state_last", state_last)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes)
         width = 2 * self.row_bits + 3

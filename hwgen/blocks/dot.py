@@ -75,7 +75,7 @@ class Dot(Accumulating, wiring.Component):
         optimize: str = AREA,
         **sums: Unpack[SumKeywords],
     ):
-        self._keep(
+        self._check(
             a_format,
             b_format,
             lanes=lanes,

@@ -13,8 +13,7 @@ from golden.wide import ALIGNED, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RESULT
-from hwgen.blocks.parts import Adder, Multiplier
-from hwgen.blocks.parts import product_shape as multiplied_shape
+from hwgen.blocks.parts import Adder, Multiplier, part_product_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.fast import product
 from hwgen.datapath.fast.adder import TwoPathAdder
@@ -72,7 +71,7 @@ class Mac(Accumulating, wiring.Component):
         optimize: str = AREA,
         **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
+        self._check(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits)
         self._inputs = tuple(codes)
         super().__init__({**codes, **self._sum_ports()})
@@ -101,7 +100,7 @@ class Mac(Accumulating, wiring.Component):
 
     def _fast(self, m: Module) -> None:
         """Operands, a product that is normalized early, and an adder with two paths."""
-        shape = product.product_shape(wide(self.accumulator), multiplied_shape(self))
+        shape = product.fast_product_shape(wide(self.accumulator), part_product_shape(self))
         m.submodules.operand_a = a = Operand(shape.a, "a")
         m.submodules.operand_b = b = Operand(shape.b, "b")
         m.d.comb += [a.code.eq(code(self, "a", self.a_format)), b.code.eq(code(self, "b", self.b_format))]

@@ -18,8 +18,8 @@ from hwgen.blocks.options import A_FORMAT, ACCUMULATOR, B_FORMAT, OPTIMIZE, TERM
 from hwgen.blocks.words import operands, sum_lines
 from hwgen.datapath import multiplier
 from hwgen.datapath.adder import FloatAdder
+from hwgen.datapath.adder_shape import AdderShape
 from hwgen.datapath.fast.adder import TwoPathAdder
-from hwgen.datapath.frame import AdderShape
 from hwgen.datapath.goal import AREA, SPEED
 from hwgen.datapath.product import ProductShape, product_signature
 from hwgen.datapath.sums import add_exact
@@ -60,8 +60,8 @@ class Multiplier(Accumulating, multiplier.Multiplier):
         scale_bits: int = 0,
         flags: bool = False,
     ):
-        self._keep(a_format, b_format, accumulator=accumulator, scale_bits=scale_bits, flags=flags)
-        super().__init__(product_shape(self), flags=flags)
+        self._check(a_format, b_format, accumulator=accumulator, scale_bits=scale_bits, flags=flags)
+        super().__init__(part_product_shape(self), flags=flags)
 
 
 class Adder(Accumulating, wiring.Component):
@@ -91,14 +91,14 @@ class Adder(Accumulating, wiring.Component):
         optimize: str = AREA,
         **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
-        product = product_signature(product_shape(self), flags=self.has_flags)
+        self._check(a_format, b_format, overflow=overflow, optimize=optimize, **sums)
+        product = product_signature(part_product_shape(self), flags=self.has_flags)
         super().__init__({"product": In(product), **self._sum_ports()})
 
     def elaborate(self, _platform: object) -> Module:
         """A floating-point adder, or a fixed-point one for an exact accumulator."""
         m = Module()
-        layout = product_shape(self)
+        layout = part_product_shape(self)
         if self.exact is None:
             kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if self.optimize == SPEED else FloatAdder
             unit = kind(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
@@ -109,7 +109,7 @@ class Adder(Accumulating, wiring.Component):
         return m
 
 
-def product_shape(part: Accumulating) -> ProductShape:
+def part_product_shape(part: Accumulating) -> ProductShape:
     """The shape of the product that connects a multiplier and an adder."""
     formats, scale_bits = (part.a_format, part.b_format), part.scale_bits
     if part.exact is not None:

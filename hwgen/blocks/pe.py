@@ -83,7 +83,7 @@ class Pe(Accumulating, wiring.Component):
         optimize: str = AREA,
         **sums: Unpack[SumKeywords],
     ):
-        self._keep(a_format, b_format, lanes=lanes, block_scale=block_scale, fabric=fabric, optimize=optimize, **sums)
+        self._check(a_format, b_format, lanes=lanes, block_scale=block_scale, fabric=fabric, optimize=optimize, **sums)
         self.stages = check_integer("stages", stages, 0, MAX_STAGES)
         self.carry_save = self._check_carry_save(carry_save)
         self.interleave = _accumulators(interleave, self.stages)

@@ -101,7 +101,7 @@ class Quantizer(Checked, wiring.Component):
         return m
 
 
-class Element(Repeated, wiring.Component):
+class Element(Repeated):
     """Divide a number by the scale of its block, and round it to a code; combinational.
 
     ``offset_less_scale`` is added to the number's exponent. The code is 0 if ``is_special``: an infinity or a NaN is in
@@ -136,7 +136,7 @@ class ScaleShape:
     """Widths of the scale and what it depends on."""
 
     fmt: Format
-    """Of the elements."""
+    """Format of the elements."""
     source: WideFormat
     policy: str
     lowest_exponent: int

@@ -81,7 +81,7 @@ class Readout(Accumulating, wiring.Component):
         zero: str = IEEE,
         optimize: str = AREA,
     ):
-        self._keep(a_format, b_format, accumulator="exact", terms=terms, scale_bits=scale_bits)
+        self._check(a_format, b_format, accumulator="exact", terms=terms, scale_bits=scale_bits)
         self.zero, self.optimize = check_zero(zero), check_choice("optimize", optimize, GOALS)
         with about("target"):
             self.target = get(target)

@@ -22,8 +22,8 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
+from hwgen.datapath.adder_shape import GUARD_BITS, AdderShape
 from hwgen.datapath.arithmetic import addend, extended, moved_right, named, plus, range_shape
-from hwgen.datapath.frame import GUARD_BITS, AdderShape
 from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import NumberShape
 from hwgen.datapath.sums import Accumulator, Sum, unpacked

@@ -7,7 +7,7 @@ import hwgen
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.datapath.aligned import AlignedShape
-from hwgen.datapath.frames import product_shape
+from hwgen.datapath.summation import sum_product_shape
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, near, suite_case, texts
 from rtl_tests.support.gates import mismatches
@@ -71,7 +71,7 @@ def test_a_wrong_gate_is_found(right, wrong):
 def test_sums_of_8_bit_formats_are_normal_or_the_accumulator(name, width):
     """So that most units need no logic for overflow and subnormals; those with wide scales do."""
     fraction_bits = int(width.removeprefix("aligned"))
-    products = product_shape(golden.get(name), golden.get(name), width)
+    products = sum_product_shape(golden.get(name), golden.get(name), width)
     assert all(AlignedShape(products, lanes, fraction_bits).is_bounded for lanes in (1, 32))
     assert not AlignedShape(products, 2, fraction_bits, (-256, 255)).is_bounded
 

@@ -10,9 +10,9 @@ import golden
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.datapath.bounded import BoundedShape
-from hwgen.datapath.frames import product_shape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.rows import zero_is_silent
+from hwgen.datapath.summation import sum_product_shape
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import answer, near, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
@@ -133,7 +133,7 @@ def test_sums_and_accumulators_near_each_other(design, count):
 
 def shape(design):
     core = design.component
-    product = product_shape(core.a_format, core.b_format, core.accumulator)
+    product = sum_product_shape(core.a_format, core.b_format, core.accumulator)
     return BoundedShape(product, core.lanes, golden.get(core.accumulator))
 
 

@@ -8,8 +8,8 @@ import golden
 from golden.wide import wide
 from hwgen import Adder, Decoder, Dot, Mac, Pe, Readout
 from hwgen.blocks.catalog import build
-from hwgen.datapath.fast.product import product_shape
-from hwgen.datapath.frame import TwoPathShape
+from hwgen.datapath.adder_shape import TwoPathShape
+from hwgen.datapath.fast.product import fast_product_shape
 from hwgen.datapath.product import ProductShape
 from hwgen.reference import reference
 from rtl_tests.support.blocks import stimuli, texts
@@ -126,7 +126,7 @@ def test_cases_that_a_format_excludes_are_left_out(name, accumulator, exceeds, r
 def test_biases_leave_no_constant_but_a_small_one(name, accumulator):
     """The constant that is added to the accumulator's exponent is at most half of a field's range, or 1."""
     plain = ProductShape.of(golden.get(name), golden.get(name))
-    chosen = product_shape(wide(accumulator), plain)
+    chosen = fast_product_shape(wide(accumulator), plain)
     constant = wide(accumulator).bias - 1 - chosen.bias
     fields = [row.exponent.bits for row in golden.get(name).rows]
     assert abs(constant) <= max(1, 1 << max(fields) >> 1)

@@ -55,7 +55,7 @@ class FloatedDotProof(NormalizedProof):
         self._check_normalized()
 
     def word(self, name: str) -> tuple[int, ...]:
-        """The same; the sign of the products' sum is its last bit."""
+        """Bits of a net; the sign of the products' sum is the last bit of the sum."""
         return super().word(_SUM)[-1:] if name == _SIGN else super().word(name)
 
     # -- part 0

@@ -154,7 +154,7 @@ class SplitMacProof(NormalizedProof):
     significand, exponent = "product__significand", "product__exponent"
 
     def word(self, name: str) -> tuple[int, ...]:
-        """The same; products of powers of two have no net for their significand, which is 1."""
+        """Bits of a net; products of powers of two have no net for their significand, which is 1."""
         powers_of_two = all(fmt.precision == 1 for fmt in self.design.codes.values())
         return (1,) if name == self.significand and powers_of_two else super().word(name)
 
@@ -206,7 +206,7 @@ class SplitMacProof(NormalizedProof):
         )
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
-        """The same; or codes that have the product that the solver has found, if these do not differ."""
+        """Codes that have the product that the solver has found, if those of the class do not differ."""
         products, places, significands, exponents, _ = self._numbers
         own = super().example(values, members)
         hits = (significands == values[self.significand]) & (exponents == values[self.exponent])

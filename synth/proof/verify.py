@@ -336,10 +336,10 @@ def prove(
         return [case]
 
     try:
-        proof = prover(subject.design, netlist)
-        check = Check(evidence, [claim.cases for claim in proof.claims], save)
+        found = prover(subject.design, netlist)
+        check = Check(evidence, [claim.cases for claim in found.claims], save)
         if prover.quick or workers == 0:
-            check.run(executor, lambda part: proof.claims[part].search(), judge)
+            check.run(executor, lambda part: found.claims[part].search(), judge)
         else:
             executor = processes(workers, (prover, subject.design, netlist))
             check.run(executor, _prove, judge)

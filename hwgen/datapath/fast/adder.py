@@ -22,11 +22,11 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
+from hwgen.datapath.adder_shape import TwoPathShape
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.fast import close, far
 from hwgen.datapath.fast.far import FarResult
 from hwgen.datapath.fast.product import Difference, FastProduct, difference, taken
-from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.product import NumberShape
 from hwgen.datapath.sums import Accumulator, Sum, unpacked
 from hwgen.netlist.book import chapter

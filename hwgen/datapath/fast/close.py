@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from golden import WideFormat
+from hwgen.datapath.adder_shape import TwoPathShape
 from hwgen.datapath.arithmetic import any_of, named
 from hwgen.datapath.fast.prefix import compound
 from hwgen.datapath.fast.product import Difference, FastProduct
-from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.normalize import or_from_above
 from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from golden import WideFormat
+from hwgen.datapath.adder_shape import TwoPathShape
 from hwgen.datapath.arithmetic import named, plus
 from hwgen.datapath.fast.prefix import Compound, compound
 from hwgen.datapath.fast.product import Difference, FastProduct
-from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.sums import Accumulator
 from hwgen.netlist.book import chapter
 

@@ -10,10 +10,10 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import Biased, WideFormat
+from hwgen.datapath.adder_shape import TwoPathShape
 from hwgen.datapath.arithmetic import addend, any_of, extended, named, plus, range_shape, reaches
 from hwgen.datapath.compress import multiplied
 from hwgen.datapath.fast.prefix import total, two_rows
-from hwgen.datapath.frame import TwoPathShape
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.product import NumberShape, ProductShape
 from hwgen.datapath.sums import Accumulator
@@ -40,7 +40,7 @@ class FastProduct:
     is_invalid: Value
 
 
-def product_shape(accumulator: WideFormat, plain: ProductShape) -> ProductShape:
+def fast_product_shape(accumulator: WideFormat, plain: ProductShape) -> ProductShape:
     """The shape of a product whose operands have biases that leave no constant in the exponents' difference.
 
     The first operand's field takes the multiple of half its range, which changes one of its bits; what remains is added
@@ -76,7 +76,7 @@ def multiply(
         at_least_two, significand = _tabled(m, *fractions)
     else:
         product = named(m, "unnormalized_product", multiplied(m, a.significand, b.significand))
-        at_least_two, significand = normalized(m, product)
+        at_least_two, significand = normalized_product(m, product)
     either_zero = named(m, "either_zero", a.is_zero | b.is_zero)
     either_inf = named(m, "either_inf", a.is_inf | b.is_inf)
     invalid = (a.is_zero & ~a.is_nan & b.is_inf) | (b.is_zero & ~b.is_nan & a.is_inf)
@@ -97,14 +97,14 @@ def taken(m: Module, shape: NumberShape, product: PureInterface, *, flags: bool)
     chapter(m, f"Product: product_significand {shape.significand_bits} bits, normalized")
     at_least_two, significand = Const(0, 1), product.significand
     if shape.integer_bits == 2:
-        at_least_two, significand = normalized(m, significand)
+        at_least_two, significand = normalized_product(m, significand)
     significand = named(m, "product_significand", significand)
     classes = product.sign, product.is_zero, product.is_inf, product.is_nan
     invalid = product.is_invalid if flags else Const(0, 1)
     return FastProduct([product.exponent], at_least_two, significand, *classes, invalid)
 
 
-def normalized(m: Module, product: Value) -> tuple[Value, Value]:
+def normalized_product(m: Module, product: Value) -> tuple[Value, Value]:
     """Whether a product of significands is at least 2, and its significand in [1, 2)."""
     at_least_two = named(m, "at_least_two", product[-1])
     return at_least_two, Mux(at_least_two, product, product << 1)[: len(product)]

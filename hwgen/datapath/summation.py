@@ -1,6 +1,6 @@
 """How products and an accumulator are summed: aligned, in a bounded or spanning frame, or as a floating-point sum.
 
-The frames are those of :mod:`hwgen.datapath.bounded`; :mod:`hwgen.datapath.frame` has the widths of a MAC's adders.
+The frames are those of :mod:`hwgen.datapath.bounded`.
 """
 
 from dataclasses import replace
@@ -22,7 +22,7 @@ from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
 
 
-def product_shape(a_format: Format, b_format: Format, accumulator: str) -> ProductShape:
+def sum_product_shape(a_format: Format, b_format: Format, accumulator: str) -> ProductShape:
     """The shape of the products that :func:`summed` takes: not normalized, and without a scale."""
     return ProductShape.of(a_format, b_format, normalized=False, keeps_exponents=aligned_bits(accumulator) is not None)
 
