@@ -49,7 +49,7 @@ _PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
 _LOOK = """\
 {functions}
 read_verilog {sv}module.v
-tee -q -o sizes.txt hierarchy -check -top {top}
+tee -o sizes.txt hierarchy -check -top {top}
 proc -noopt
 write_json whole.json
 setattr -mod -unset keep_hierarchy

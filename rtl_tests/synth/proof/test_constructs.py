@@ -525,6 +525,21 @@ def test_a_cell_with_a_third_state_is_refused():
         subject.netlist()
 
 
+CLOCKS = {
+    "glitches": ("wire b = ~a, d = ~b, e = ~d; wire c = clk & (a | e); always @(posedge c) m <= r;", False),
+    "two inverters": ("wire c = ~clk; always @(negedge c) m <= r;", True),
+    "another name": ("wire c = clk; always @(posedge c) m <= r;", True),
+}
+
+
+@pytest.mark.parametrize(("registers", "is_accepted"), CLOCKS.values(), ids=CLOCKS)
+def test_gates_of_the_clock_may_have_glitches(tmp_path, capsys, registers, is_accepted):
+    body = f"reg a; always @(posedge clk) a <= ~a & ~rst; reg [15:0] m; {registers} assign bits = m;"
+    text = message(tmp_path, capsys, module(body), True)
+    refusal = "hwgen: --verilog: mine must have all its registers on clk, with no gates but inverters\n"
+    assert text.startswith("mine: equal") if is_accepted else text == refusal
+
+
 CONNECTED = {
     "a sum": "code[3:0] + code[7:4]",
     "a sign": "-n",
