@@ -278,7 +278,7 @@ def _odd_value(node: _Node) -> str:
     return "have a signed array of several dimensions" if is_odd else ""
 
 
-def _odd_target(node: _Node, fixed: Collection[str], lists: Collection[str]) -> str:
+def _odd_target(node: _Node, fixed: set[str], lists: set[str]) -> str:
     """What is wrong with the variables that an assignment writes; empty if nothing is."""
     written: dict[str, list[tuple[float, float]]] = {}
     for target in node.targets() if node.kind in _ASSIGN else ():

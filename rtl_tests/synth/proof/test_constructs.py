@@ -328,7 +328,7 @@ TABLE = [
     ("real number", "localparam real N = 0.4; assign bits = N ? 16'd0 : r;", "use real numbers"),
     (
         "parameter with a sign",
-        "inner #(.N(8'hFF)) s (.y(bits), .a(r)); endmodule module inner #(parameter signed N = 1) (input [15:0] a,"
+        "inner1 #(.N(8'hFF)) s (.y(bits), .a(r)); endmodule module inner1 #(parameter signed N = 1) (input [15:0] a,"
         " output [15:0] y); wire [15:0] k = N; assign y = k == 255 ? a : 0;",
         "have the parameter N without a range",
     ),
@@ -349,8 +349,8 @@ TABLE = [
     ),
     (
         "wor",
-        "wor [15:0] n; inner s (.a(r), .y(n)); inner t (.a(r), .y(n)); assign bits = n; endmodule"
-        " module inner (input [15:0] a, output [15:0] y); assign y = a;",
+        "wor [15:0] n; inner5 s (.a(r), .y(n)); inner5 t (.a(r), .y(n)); assign bits = n; endmodule"
+        " module inner5 (input [15:0] a, output [15:0] y); assign y = a;",
         "use wor",
     ),
     (
@@ -361,7 +361,7 @@ TABLE = [
     ),
     (
         "delay in seconds",
-        "inner s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner (input clk, input [15:0] a,"
+        "inner7 s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner7 (input clk, input [15:0] a,"
         " output reg [15:0] y); always @(posedge clk) y <= #1 a;",
         DELAY,
     ),
@@ -579,7 +579,9 @@ def test_icarus_refutes_nothing_that_verify_accepts(tmp_path):
 @pytest.mark.exhaustive
 def test_verilator_refutes_nothing_that_verify_accepts(tmp_path):
     """One build of all constructs that Verilator reads; its values are 0 and 1."""
-    unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list"}
+    unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list", "line", "delay in seconds"}
+    unread |= {"string from one condition to another", "condition in a string", "z in casez"}
+    unread |= {"output of a task with a sign"}
     rows = [row for row in TABLE if row[0] not in unread]
     options = [
         "--binary",
