@@ -9,8 +9,11 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
+from math import inf
 
 from hwgen.blocks.pe import Pe
+from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import functions, library_files, sv_option
@@ -18,33 +21,44 @@ from synth.proof.verify import Subject
 
 _MACROS = (
     r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
-    r"|COCOTB_\w+"
+    r"|COCOTB_\w+|coverage_block_off|systemc_clock"
 )
 """Macros that synthesis or a simulator defines by itself."""
+_DIRECTIVES = (
+    r"__\w+__|timescale|celldefine|default_nettype|resetall|include|line|pragma|\w+_\w*(?:drive|mode|keywords)\w*"
+)
+"""Names that some simulators take for macros when a condition asks."""
 
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
 _WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
 _ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
 _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
 _ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
-_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", "PARAMETER", "LOCALPARAM", "GENVAR")
+_PARAMETERS = "PARAMETER", "LOCALPARAM"
+_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *_PARAMETERS, "GENVAR")
 _SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
-_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
-_NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\w+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
+_SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"""|"(?:\\.|[^"\\])*"|\\\S+', re.S)
+"""Comments, strings, and names that begin with a backslash, which may contain quotes and slashes."""
+_NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
+_LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
+
+_RESIZED = re.compile(r"Resizing cell port (\S+) from (\d+) bits to (\d+) bits")
 
 _PARSE = "tee -q -o read.txt read_verilog {sv}-ppdump -dump_ast1 module.v"
 
 _LOOK = """\
 {functions}
 read_verilog {sv}module.v
-hierarchy -check -top {top}
-proc
+tee -o sizes.txt hierarchy -check -top {top}
+proc -noopt
 write_json whole.json
 setattr -mod -unset keep_hierarchy
 flatten
+hilomap -hicell $initstate Y -locell $initstate Y
 check -assert
 write_json early.json
 """
+"""Each constant comes from a cell of its own, without which two constants could drive a net."""
 
 
 @dataclass(eq=False)
@@ -122,16 +136,33 @@ def refuse_misread(text: str, log: str, top: str, cells: Collection[str]) -> Non
 
 
 def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
-    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS})\b", _COMMENT.sub(_blank, text)):
+    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS})\b", _SKIPPED.sub(_blank, text)):
         yield _line(text, match), f"depend on the macro {match[3]}"
+    for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[1]}"
+    for match in re.finditer(r"`define\s+\w+\((?:\\\n|[^\n])*?\"", text):
+        yield _line(text, match), "have a string in a macro with arguments"
     for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
         yield _line(text, match), f"use {match[2]}"
     code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
-    code = _COMMENT.sub(_blank, code.partition("\n")[2])
+    code = code.partition("\n")[2].rpartition("`file_pop")[0]
+    for verilog in (text, code):
+        for match in _SKIPPED.finditer(verilog):
+            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]", match[0][1:])):
+                yield _line(verilog, match), "have a backslash, a grave accent or a line break in a string or name"
+    code = _SKIPPED.sub(_blank, code)
+    for match in re.finditer(r"`(line|file_\w+)", code):
+        yield _line(code, match), f"use `{match[1]}"
+    for match in re.finditer(r"\b(wand|wor|triand|trior)\b", code):
+        yield _line(code, match), f"use {match[1]}"
+    for match in re.finditer(r"('\s*[sS]?[a-zA-Z]\s*)?\b(\d[\d_]*)\b(?!\s*')", code):
+        if not match[1] and int(match[2]) >> 31:
+            yield _line(code, match), "have a constant of more than 31 bits without its size"
     modules = {node.name: node for node in _forest(trees)}
     names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
+    is_coarse = re.search(r"`timescale\s+10*\s*(s|ms|us)\b", _SKIPPED.sub(_blank, text)) is not None
     for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
-        is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1")
+        is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
         is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
         if not is_usual and (is_label or match[1] not in names):
             yield _line(code, match), "delay a signal, except by q <= #1 d"
@@ -154,7 +185,7 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
     lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if any(node.all("MULTIRANGE"))}
     for node in module.all():
         line = node.line or line
-        if problem := _odd_value(node):
+        if problem := _odd_value(node) or _odd_target(node, fixed, lists):
             yield line, problem
         if node.kind == "FOR":
             changed_inside = {target.name for step in node.children[3].all(*_ASSIGN) for target in step.targets()}
@@ -176,6 +207,8 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
             and node.name not in {*_FUNCTIONS, *modules}
         ):
             yield line, f"use {node.name[1:]}"
+        if node.kind == "TASK" and any("output" in port.rest and "signed" in port.rest for port in node.children):
+            yield line, f"have an output with a sign in {node.name[1:]}"
         if node.kind in ("FUNCTION", "TASK"):
             counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
             for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed | counted:
@@ -224,6 +257,15 @@ def _odd_value(node: _Node) -> str:
     """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
     if node.kind == "CONSTANT" and (width := re.search(r"\((\d+)\).* unsized", node.rest)) and int(width[1]) > 32:
         return "have a constant of more than 32 bits without its size"
+    if node.kind == "CONSTANT" and "signed unsized" in node.rest:
+        return "have a constant with a sign but without its size"
+    if node.kind == "REALVALUE":
+        return "use real numbers"
+    if node.kind in _PARAMETERS and not any(child.kind == "RANGE" for child in node.children):
+        sizes = [int(size) for item in node.all("CONSTANT") for size in re.findall(r"'\((\d+)\)", item.rest)]
+        is_narrow = any(child.kind in _SUMS for child in node.children) and max(sizes, default=32) < 32
+        if " signed" in node.rest or is_narrow:
+            return f"have the parameter {node.name[1:]} without a range"
     if node.kind == "CASE" and any(
         re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
     ):
@@ -236,10 +278,32 @@ def _odd_value(node: _Node) -> str:
     return "have a signed array of several dimensions" if is_odd else ""
 
 
+def _odd_target(node: _Node, fixed: set[str], lists: set[str]) -> str:
+    """What is wrong with the variables that an assignment writes; empty if nothing is."""
+    written: dict[str, list[tuple[float, float]]] = {}
+    for target in node.targets() if node.kind in _ASSIGN else ():
+        places = target.children[0].children if len(target.children) == 1 else []
+        if target.name in lists and any(place.names("IDENTIFIER") - fixed for place in target.children):
+            return f"assign a word of {target.name[1:]} by a variable place"
+        terms = [term for place in places[1:] for base in place.all("SELFSZ") for term in base.all("ADD", "SUB", "NEG")]
+        terms += [place for place in places[1:] if place.kind == "SUB"]  # of -:
+        if any(term.names("IDENTIFIER") - fixed for term in terms):
+            return f"assign bits of {target.name[1:]} by -: or from a sum"
+        ends = [int(match[1], 2) for place in places if (match := re.match(r" bits='([01]+)'", place.rest))]
+        first, last = (min(ends), max(ends)) if ends and len(ends) == len(places) else (-inf, inf)
+        if any(first <= high and low <= last for low, high in written.get(target.name, ())):
+            return f"assign {target.name[1:]} twice at once"
+        written.setdefault(target.name, []).append((first, last))
+    return ""
+
+
 def _forest(dump: str) -> list[_Node]:
     """The modules in a dump of syntax trees; the indentation of a line is its depth."""
     path: list[tuple[int, _Node]] = [(0, _Node("", 0, "", ""))]
-    for indent, kind, line, attribute, name, rest in _NODE.findall(dump):
+    lines = _NODE.findall(dump)
+    if len(lines) != len(_LINE_OF_TREE.findall(dump)):
+        raise NetlistError("Yosys's syntax tree has a line that hwgen cannot read")
+    for indent, kind, line, attribute, name, rest in lines:
         node = _Node(kind or "ATTR", int(line or 0), attribute or name, rest)
         while path[-1][0] >= len(indent):
             path.pop()
@@ -253,8 +317,8 @@ def _forest(dump: str) -> list[_Node]:
     return path[0][1].children
 
 
-def _blank(comment: re.Match[str]) -> str:
-    return re.sub(r"[^\n]+", " ", comment[0])
+def _blank(skipped: re.Match[str]) -> str:
+    return re.sub(r"[^\n]+", "\\\\ " if skipped[0].startswith("\\") else " ", skipped[0])
 
 
 def _line(text: str, match: re.Match[str]) -> int:
@@ -277,16 +341,38 @@ class UserFile(Subject):
         names = {cell.name for library in self.libraries for cell in library.cells}
         tree = yosys.run(_PARSE.format(sv=sv), {"module.v": self.verilog}, ["read.txt"])["read.txt"]
         refuse_misread(self.verilog, tree, self.top, names)
-        whole, early = yosys.run(script, {"module.v": self.verilog, **files}, ["whole.json", "early.json"]).values()
+        outputs = yosys.run(script, {"module.v": self.verilog, **files}, ["sizes.txt", "whole.json", "early.json"])
+        sizes, whole, early = outputs.values()
+        for port, connected, width in _RESIZED.findall(sizes):
+            if int(connected) < int(width):
+                raise NetlistError(f"{port} must not be connected to fewer bits than it has")
         is_clocked = isinstance(self.design.core, Pe) or self.design.stages > 0
         state = ("latch", "$sr", "memwr", *(() if is_clocked else ("dff", "$ff", "$_ff_")))
-        for cell in json.loads(early)["modules"][self.top]["cells"].values():
+        module = json.loads(early)["modules"][self.top]
+        cells = module["cells"].values()
+        clocks = module["ports"].get(CLOCK, {}).get("bits", [])
+        before = {  # of inverters: other gates may have glitches, which simulators take for edges
+            output: bit
+            for cell in cells
+            if cell["type"] in ("$not", "$_NOT_", "$_BUF_")
+            for output, bit in zip(cell["connections"]["Y"], cell["connections"]["A"], strict=False)
+        }
+        for cell in cells:
             kind = cell["type"].lower()
+            for first in chain(*(cell["connections"].get(pin, ()) for pin in ("CLK", "C"))) if "dff" in kind else ():
+                clock = first
+                while clock in before:
+                    clock = before[clock]
+                if clock not in clocks:
+                    raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
             if any(part in kind for part in state):
                 raise NetlistError(
                     f"{self.top} must be combinational; it contains a register or latch ({cell['type']})"
                 )
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
-        modules = json.loads(whole)["modules"].values()
-        return any(cell["type"] in names for module in modules for cell in module["cells"].values())
+        used = {cell["type"] for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()}
+        for group in (group for library in self.libraries for group in library.content.all("cell")):
+            if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
+                raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")
+        return not used.isdisjoint(names)

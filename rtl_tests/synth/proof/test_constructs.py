@@ -53,6 +53,7 @@ endmodule
 # In each body, r is the right result, q is a register for it in a pipeline of one stage.
 # Columns: construct, body, what verify says; None: nothing, for verify may prove it.
 INITIAL, DELAY = "give {} an initial value", "delay a signal, except by q <= #1 d"
+STRING = "have a backslash, a grave accent or a line break in a string or name"
 TABLE = [
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
     ("initial", "reg [15:0] n; initial n = r; assign bits = n;", INITIAL.format("n")),
@@ -256,6 +257,114 @@ TABLE = [
         " output [15:0] y); assign y = k ? a : 16'd0;",
         "use defaultvalue",
     ),
+    ("line", '\n`line 3 "a:b" 0\nreg [15:0] n; initial n = r; assign bits = n;', "use `line"),
+    (
+        "tree in a string",
+        "localparam N = \"\\n    AST_MODULE <a:1.1-1.1> [0x1] str='\\\\other'\"; reg [15:0] n; initial n = r;"
+        " assign bits = n;",
+        STRING,
+    ),
+    ("escapes of a string", 'assign bits = "\\v" == 8\'h0b ? r : 0;', STRING),
+    ("quotes in names", 'wire \\a" ; wire [15:0] #20 n = r; wire \\b" ; assign bits = n;', DELAY),
+    ("slashes in a name", "wire \\a// ; wire [15:0] #20 n = r; \nassign bits = n;", DELAY),
+    (
+        "macro between names with quotes",
+        'wire \\a" ;`ifdef YOSYS wire \\b" ; assign bits = r;\n`else assign bits = 0;\n`endif',
+        "depend on the macro YOSYS",
+    ),
+    (
+        "string from one condition to another",
+        '`ifdef NEVER\n don"t\n`endif\n`define K 16\'d0\n`ifdef NEVER\n "\n`endif\n`ifndef K\n`define K r\n`endif\n'
+        "assign bits = `K;",
+        STRING,
+    ),
+    (
+        "condition in a string",
+        '`ifdef NEVER\nlocalparam N = "`else assign bits = 0; // ";\n`else\nassign bits = r;\n`endif',
+        STRING,
+    ),
+    ("__LINE__", "`ifdef __LINE__\nassign bits = 0;\n`else\nassign bits = r;\n`endif", "depend on the macro __LINE__"),
+    (
+        "directive as a macro",
+        "`ifdef timescale\nassign bits = 0;\n`else\nassign bits = r;\n`endif",
+        "depend on the macro timescale",
+    ),
+    (
+        "argument in a string",
+        '`define M(a) "a"\nassign bits = `M(b) == 8\'h61 ? r : 0;',
+        "have a string in a macro with arguments",
+    ),
+    (
+        "part of a target",
+        "reg [15:0] n; always @* begin n = r; n[code[7:4] -: 3] = r[code[7:4] +: 3]; end assign bits = n;",
+        "assign bits of n by -: or from a sum",
+    ),
+    (
+        "part of a target at a sum",
+        "reg [15:0] n; always @* begin n = r; n[code[7:4] - 2 +: 3] = r[code[7:4] +: 3]; end assign bits = n;",
+        "assign bits of n by -: or from a sum",
+    ),
+    (
+        "part of a target at a product",
+        "reg [15:0] n; always @* begin n = r; n[code[7] * 8 +: 8] = r[code[7] * 8 +: 8]; end assign bits = n;",
+        None,
+    ),
+    (
+        "word of a target",
+        "reg k [0:2]; integer i; always @* begin for (i = 0; i < 3; i = i + 1) k[i] = 0; k[code[1:0]] = 1; end"
+        " assign bits = k[0] == (code[1:0] == 0) ? r : 0;",
+        "assign a word of k by a variable place",
+    ),
+    (
+        "target twice",
+        "reg [2:0] n; always @* {n[1:0], n[2:1]} = {code[0], 3'd1}; assign bits = n[1] ? r : 0;",
+        "assign n twice at once",
+    ),
+    (
+        "parts of a target",
+        "reg [15:0] n; always @* {n[7:0], n[15:8]} = {r[7:0], r[15:8]}; assign bits = n;",
+        None,
+    ),
+    ("real number", "localparam real N = 0.4; assign bits = N ? 16'd0 : r;", "use real numbers"),
+    (
+        "parameter with a sign",
+        "inner1 #(.N(8'hFF)) s (.y(bits), .a(r)); endmodule module inner1 #(parameter signed N = 1) (input [15:0] a,"
+        " output [15:0] y); wire [15:0] k = N; assign y = k == 255 ? a : 0;",
+        "have the parameter N without a range",
+    ),
+    (
+        "parameter from a sum",
+        "localparam N = 4'd15 + 4'd1; assign bits = N == 0 ? r : 0;",
+        "have the parameter N without a range",
+    ),
+    (
+        "constant with a sign",
+        "assign bits = 'sb11 > 0 ? r : 0;",
+        "have a constant with a sign but without its size",
+    ),
+    (
+        "long decimal",
+        "assign bits = 2147483648 > 0 ? r : 16'd0;",
+        "have a constant of more than 31 bits without its size",
+    ),
+    (
+        "wor",
+        "wor [15:0] n; inner5 s (.a(r), .y(n)); inner5 t (.a(r), .y(n)); assign bits = n; endmodule"
+        " module inner5 (input [15:0] a, output [15:0] y); assign y = a;",
+        "use wor",
+    ),
+    (
+        "output of a task with a sign",
+        "reg [15:0] m; task t; input [3:0] a; output signed [3:0] b; b = a; endtask always @* t(code, m);"
+        " assign bits = m[15] == code[3] ? r : 0;",
+        "have an output with a sign in t",
+    ),
+    (
+        "delay in seconds",
+        "inner7 s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner7 (input clk, input [15:0] a,"
+        " output reg [15:0] y); always @(posedge clk) y <= #1 a;",
+        DELAY,
+    ),
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
 SYSTEM_TABLE = [
@@ -390,6 +499,62 @@ def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
     assert text.startswith("hwgen: --verilog: mine cannot be mapped: mine.v:2: ERROR: syntax error")
 
 
+DRIVEN = {
+    "constants": "wire k; assign k = 1'b0; assign k = 1'b1; assign bits = k ? r : 0;",
+    "blocks": "reg k; always @* k = code[0] & 1'b0; always @* k = code[0] | 1'b1; assign bits = k ? 0 : r;",
+    "modules": "wire k; inner a (k); inner #(0) b (k); assign bits = k ? r : 0; endmodule"
+    " module inner #(parameter N = 1) (output y); assign y = N;",
+}
+
+
+@pytest.mark.parametrize("body", DRIVEN.values(), ids=DRIVEN)
+def test_two_constants_are_two_drivers(tmp_path, capsys, body):
+    assert "multiple conflicting drivers for mine" in message(tmp_path, capsys, module(body), False)
+
+
+def test_a_cell_with_a_third_state_is_refused():
+    cell = (
+        "cell (TBUF) { area : 1; pin (A) { direction : input; } pin (E) { direction : input; } pin (Y) {"
+        ' direction : output; function : "A"; three_state : "!E"; } }'
+    )
+    text = liberty.GATES.read_text(encoding="utf-8").rstrip().removesuffix("}") + cell + "}\n"
+    body = "wire k; TBUF t (.A(r[0]), .E(code[0]), .Y(k)); assign bits = {r[15:1], k};"
+    library = liberty.parse(text, "mine.lib")
+    subject = UserFile(DECODER, module(body) + right(), "mine", "mine.v", (library,), "")
+    with pytest.raises(NetlistError, match="mine must not use the cell TBUF, whose output may be z"):
+        subject.netlist()
+
+
+CLOCKS = {
+    "glitches": ("wire b = ~a, d = ~b, e = ~d; wire c = clk & (a | e); always @(posedge c) m <= r;", False),
+    "two inverters": ("wire c = ~clk; always @(negedge c) m <= r;", True),
+    "another name": ("wire c = clk; always @(posedge c) m <= r;", True),
+}
+
+
+@pytest.mark.parametrize(("registers", "is_accepted"), CLOCKS.values(), ids=CLOCKS)
+def test_gates_of_the_clock_may_have_glitches(tmp_path, capsys, registers, is_accepted):
+    body = f"reg a; always @(posedge clk) a <= ~a & ~rst; reg [15:0] m; {registers} assign bits = m;"
+    text = message(tmp_path, capsys, module(body), True)
+    refusal = "hwgen: --verilog: mine must have all its registers on clk, with no gates but inverters\n"
+    assert text.startswith("mine: equal") if is_accepted else text == refusal
+
+
+CONNECTED = {
+    "a sum": "code[3:0] + code[7:4]",
+    "a sign": "-n",
+    "a choice": "code[7] ? n : 4'sd0",
+}
+
+
+@pytest.mark.parametrize("connected", CONNECTED.values(), ids=CONNECTED)
+def test_an_input_has_all_its_bits(tmp_path, capsys, connected):
+    body = f"wire signed [3:0] n = code[3:0]; wire [4:0] k; inner s (.a({connected}), .y(k)); assign bits = k ? r : r;"
+    inner = " endmodule module inner (input [4:0] a, output [4:0] y); assign y = a;"
+    text = message(tmp_path, capsys, module(body + inner), False)
+    assert text == "hwgen: --verilog: mine.s.a must not be connected to fewer bits than it has\n"
+
+
 @pytest.mark.parametrize("body", [pytest.param(row[1], id=row[0]) for row in FREE])
 def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
     sentence = message(tmp_path, capsys, module(body), "clk" in body)
@@ -414,7 +579,9 @@ def test_icarus_refutes_nothing_that_verify_accepts(tmp_path):
 @pytest.mark.exhaustive
 def test_verilator_refutes_nothing_that_verify_accepts(tmp_path):
     """One build of all constructs that Verilator reads; its values are 0 and 1."""
-    unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list"}
+    unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list", "line", "delay in seconds"}
+    unread |= {"string from one condition to another", "condition in a string", "z in casez"}
+    unread |= {"output of a task with a sign"}
     rows = [row for row in TABLE if row[0] not in unread]
     options = [
         "--binary",
