@@ -359,16 +359,16 @@ class UserFile(Subject):
         }
         for cell in cells:
             kind = cell["type"].lower()
+            if any(part in kind for part in state):
+                raise NetlistError(
+                    f"{self.top} must be combinational; it contains a register or latch ({cell['type']})"
+                )
             for first in chain(*(cell["connections"].get(pin, ()) for pin in ("CLK", "C"))) if "dff" in kind else ():
                 clock = first
                 while clock in before:
                     clock = before[clock]
                 if clock not in clocks:
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
-            if any(part in kind for part in state):
-                raise NetlistError(
-                    f"{self.top} must be combinational; it contains a register or latch ({cell['type']})"
-                )
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
         used = {cell["type"] for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()}
