@@ -4,7 +4,6 @@ import argparse
 import json
 import re
 import shlex
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +18,7 @@ from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import TOP, Case, case
 from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.simulators import check_simulator
-from hwgen.tools.files import check_writable, read_verilog, reserved, writing
+from hwgen.tools.files import check_writable, read_verilog, reserved, write_whole, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 
@@ -71,9 +70,9 @@ class _Regression:
                 held.enter_context(reserved(self.folder))
                 (self.folder / "results.xml").unlink(missing_ok=True)  # an interrupted run leaves no older results
                 coverage = json.dumps(self._record(vectors), indent=2) + "\n"
-                (self.folder / "coverage.json").write_text(coverage, encoding="utf-8")
-            if self.junit is not None:
-                self.junit.unlink(missing_ok=True)
+                write_whole(self.folder / "coverage.json", coverage.encode())
+            if self.junit is not None and self.junit.is_file() and not self.junit.is_symlink():
+                self.junit.unlink()
             outcome = self._simulate(subject)
             if not outcome.built:
                 raise self._build_error(outcome)
@@ -138,11 +137,11 @@ class _Regression:
 
     def _copy_results(self, outcome: Outcome) -> None:
         for file in outcome.junit:
-            shutil.copy(file, self.folder / "results.xml")
+            write_whole(self.folder / "results.xml", file.read_bytes())
             if self.junit is not None:
                 with about("--junit"), writing(self.junit.parent):
                     self.junit.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(file, self.junit)
+                    write_whole(self.junit, file.read_bytes())
 
     def _lines(self, subject: Case, outcome: Outcome) -> Iterator[str]:
         """The verdict, and what differs."""

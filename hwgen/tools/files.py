@@ -146,9 +146,12 @@ def staging(folder: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file, whole or not at all; of a link, the file that it leads to."""
+    """Write a file, whole or not at all; of a link, the file that it leads to. Devices and pipes are written to."""
+    if path.exists() and not path.is_file():
+        path.write_bytes(content)
+        return
     path = path.resolve()
-    partial = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.partial")
+    partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}.partial")
     try:
         partial.write_bytes(content)
         os.replace(partial, path)

@@ -49,6 +49,9 @@ class Group:
             if match is None:
                 rest = self.text[place : self._end].lstrip()
                 raise Unreadable(f"{_line(self.text, self._end - len(rest))} cannot be read: {rest[:40].rstrip()!r}")
+            if match["name"] == "include_file":
+                line = _line(self.text, match.start("name"))
+                raise Unreadable(f"{line} includes a file, which tools do not read; put its text there")
             place = match.end()
             if match["open"]:
                 argument = match["argument"].strip().strip('"').strip()

@@ -102,6 +102,9 @@ def _content(text: str) -> Group:
 
 def _cell(group: Group) -> Cell:
     pins = list(group.all("pin"))
+    for names in (re.findall(r'[^\s,"]+', pin.argument) for pin in pins):
+        if len(names) > 1:
+            raise Unreadable(f"the cell {group.argument} has one group for the pins {', '.join(names)}; write one each")
     kinds = {child.kind for child in group.all()}
     functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
     if any(len(function) > LONGEST for function in functions.values()):

@@ -165,11 +165,15 @@ def abc_delays(stats: str, count: int) -> tuple[float, list[float]]:
 
 @cache
 def opensta() -> str | None:
-    """Name and version of OpenSTA, e.g. ``opensta 2.0.17``, or None where it is not installed."""
+    """Name and version of OpenSTA, e.g. ``opensta 2.0.17``, or None where it is not installed, or says no version."""
     program = shutil.which("sta")
     if program is None:
         return None
-    stdout = subprocess.run([program, "-version"], capture_output=True, check=False, timeout=60).stdout
+    words, nothing = [program, "-version"], subprocess.DEVNULL  # another program of this name may ask for input
+    try:
+        stdout = subprocess.run(words, stdin=nothing, capture_output=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
     version = re.match(r"\s*(\d[\w.]*)(?!\S)", stdout.decode(errors="replace"))
     return f"opensta {version[1]}" if version else None
 

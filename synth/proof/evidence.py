@@ -59,8 +59,11 @@ class Evidence:
     def name(self) -> str:
         """Name of the record: the module, with its file and cell libraries if it has any."""
         cells = [f"cells-{(self.hashes.get('cells') or self.hashes['libraries'])[:12]}"] if self.libraries else []
-        parts = [self.module, *([] if self.is_emitted else [self.source, self.place]), *cells]
-        return re.sub(r"[^A-Za-z0-9_.-]", "_", ".".join(parts))[:200]
+        words, hashes = [self.module], cells
+        if not self.is_emitted:
+            words, hashes = [*words, self.source], [self.place, *cells]
+        name = ".".join([".".join(words)[:160], *hashes])  # names of files may have 255 letters
+        return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
 
     @property
     def verdict_row(self) -> "VerdictRow":

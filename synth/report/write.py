@@ -72,11 +72,11 @@ def spreadsheet(rows: Iterable[Row]) -> str:
 
 def _paragraphs(content: Content) -> Iterator[str]:
     yield f"# {content.title}"
-    yield "\n".join(f"- **{subject}.** {text}" for subject, text in content.summary)
+    yield "\n".join(f"- **{subject}.** {_literal(text)}" for subject, text in content.summary)
     for section in content.sections:
         yield from (f"## {section.title}", section.intro)
         if section.shown:
-            yield "\n".join(f"- {finding.text}" for finding in section.shown)
+            yield "\n".join(f"- {_literal(finding.text)}" for finding in section.shown)
         yield from map(markdown, section.tables)
 
 

@@ -1,5 +1,6 @@
 """``hwgen simulate``: every block passes, faults are reported, and bad input is refused."""
 
+import errno
 import json
 import os
 import re
@@ -157,6 +158,28 @@ def test_older_results_are_removed(tmp_path, monkeypatch):
     assert main(["simulate", "decoder", "--format", "e2m1", "--junit", str(junit), "-o", str(tmp_path)]) == 130
     assert not junit.exists()
     assert not results.exists()
+
+
+def test_results_may_go_to_a_pipe(tmp_path):
+    """A device, or a link such as /dev/stdout, is not removed before the run."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        reader = os.open(tmp_path / name, os.O_RDONLY | os.O_NONBLOCK)
+        words = ["--junit", str(tmp_path / name), "-o", str(tmp_path / "out")]
+        assert main(["simulate", "decoder", "--format", "e2m1", *words]) == 0
+        assert os.read(reader, 1 << 16).startswith(b"<?xml")
+        os.close(reader)
+        assert (tmp_path / name).is_fifo()
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert main(["simulate", "decoder", "--format", "e2m1", "-o", str(tmp_path)]) == 1
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_the_record_of_coverage(tmp_path):

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from golden.refusal import BadValue
-from hwgen.tools.files import check_writable, staging, write_files, write_folder
+from hwgen.tools.files import check_writable, staging, write_files, write_folder, write_whole
 
 
 def contents(folder):
@@ -70,3 +70,25 @@ def test_a_full_disk_is_not_bad_input(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left on device"):
         write_folder(tmp_path, "out", {"a": ""})
     assert not any((tmp_path / "out").iterdir())
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / ("a" * 255)
+    write_whole(path, b"old")
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        write_whole(path, b"new")
+    assert contents(tmp_path) == {path.name: "old"}
+
+
+def test_pipes_are_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(tmp_path / "pipe", b"text")
+    assert os.read(reader, 9) == b"text"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()

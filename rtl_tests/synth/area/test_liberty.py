@@ -130,6 +130,21 @@ def test_bad_functions(function, sentence):
             gzip.compress(b"library (x) { }", mtime=0)[:15] + b"\xff" * 9,
             "{} is not a liberty library: it is neither text nor compressed text",
         ),
+        (
+            b'library (x) {\n  include_file ("units.lib");\n  cell (A) { area : 1; } }',
+            "{} is not a liberty library: line 2 includes a file, which tools do not read; put its text there",
+        ),
+        (
+            b"library (x) { cell (A) {\n area : 1; pin (B) {\n include_file (pin.lib) } } }",
+            "{} is not a liberty library: line 3 includes a file, which tools do not read; put its text there",
+        ),
+        *(
+            (
+                f"library (x) {{ cell (A) {{ area : 1; pin ({pins}) {{ direction : input; }} }} }}".encode(),
+                "{} is not a liberty library: the cell A has one group for the pins B, C; write one each",
+            )
+            for pins in ("B, C", "B C", '"B", "C"')
+        ),
         (b"\xff\xfe\x00", "{} is not a liberty library: it is neither text nor compressed text"),
         (
             gzip.compress(b"library (x) { }", mtime=0)[:-9],

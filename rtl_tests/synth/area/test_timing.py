@@ -1,5 +1,6 @@
 """Delays: our gates by hand, two timers compared, place and route, and refusals."""
 
+import os
 import subprocess
 import threading
 from dataclasses import replace
@@ -114,6 +115,17 @@ def test_the_timer_is_part_of_the_key():
     assert replace(JOB, timer=ABC).key == replace(JOB, timer="opensta 1").key
     with pytest.raises(ToolError, match=r"^this machine has no opensta 0$"):
         replace(TIMED, timer="opensta 0").execute()
+
+
+@pytest.mark.parametrize("text", ["#!/nothing\n", "#!/bin/sh\nexec sleep 60\n"])
+def test_another_program_of_the_name_of_opensta_is_not_used(text, tmp_path, monkeypatch):
+    """It cannot be started, or does not end."""
+    (tmp_path / "sta").write_text(text)
+    (tmp_path / "sta").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda words, **options: run(words, **options | {"timeout": 0.5}))
+    assert opensta.__wrapped__() is None
 
 
 def test_other_seeds_are_other_renamings():

@@ -524,6 +524,16 @@ def test_files_with_the_same_name_have_separate_evidence(tmp_path):
     assert sorted(record.verdict for record in EvidenceStore(tmp_path / "evidence")) == ["different", "equal"]
 
 
+def test_files_with_long_names_have_separate_evidence(tmp_path):
+    """Of a long name only the first letters are in that of the record."""
+    text = texts([build("decoder", "e2m1")])["e2m1_decoder_binary16"]
+    for name in ("a" * 250 + "1.v", "a" * 250 + "2.v", "short.v"):
+        (tmp_path / name).write_text(text)
+        words = ["verify", "decoder", "--format", "e2m1", "--verilog", str(tmp_path / name)]
+        assert main([*words, "-o", str(tmp_path / "evidence")]) == 0
+    assert len(list(EvidenceStore(tmp_path / "evidence"))) == 3
+
+
 def test_a_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
     words = own(tmp_path, build("decoder", "ocp_e4m3"))
     assert main(["verify", "decoder", "--format", "ocp_e4m3", "--to", "binary16", *words]) == 0

@@ -126,6 +126,18 @@ def test_rows_of_a_sweep_are_shown(swept, tmp_path):
         assert f'<section id="{anchor}">' in page
 
 
+def test_texts_of_a_sweep_are_no_markdown(swept, tmp_path):
+    """Also in findings: of two formats, one has the smallest MAC."""
+    larger = {"samples": [70.0] * 2, "min": 70.0, "median": 70.0, "max": 70.0, "verilog_sha256": "0" * 64}
+    macs = [row for row in swept["rows"] if row["component"] == "mac" and row["portfolio"] == "standard"]
+    rows = [row | {"format": "one\n\n<b>"} for row in macs] + [row | larger | {"format": "two"} for row in macs]
+    file = tmp_path / "sweep.json"
+    file.write_text(json.dumps(swept | {"rows": rows}))
+    render(with_sweeps(assemble([], []), [load.sweep(str(file), "sweep")]), tmp_path / "out")
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert "smallest MAC into binary16: one &lt;b>" in text
+
+
 def test_a_row_without_a_key_is_refused_or_the_key_is_not_needed(swept, tmp_path):
     file, needed = tmp_path / "sweep.json", set()
     for place, row in enumerate(swept["rows"]):
