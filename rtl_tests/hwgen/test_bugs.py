@@ -48,7 +48,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("where", ["_keep", "elaborate"])
+@pytest.mark.parametrize("where", ["_check", "elaborate"])
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_a_bug_in_a_block_comes_out_as_a_bug(command, where, folder, monkeypatch, capsys):
     monkeypatch.setattr(Mac, where, buggy)
