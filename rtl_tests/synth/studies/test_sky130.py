@@ -170,7 +170,7 @@ def test_delays_are_those_of_the_program(measured_jobs):
 @NEEDS_SHARED
 @NEEDS_OPENSTA
 def test_rows_of_the_file_are_not_measured_again(monkeypatch, tmp_path, measured_jobs):
-    content = {"program": fingerprint("synth.area.jobs"), **SKY130.source}
+    content = {**SKY130.source, "program": fingerprint("synth.area.jobs")}
     monkeypatch.setattr(Sky130, "file", tmp_path / "sky130.json")
     Sky130.file.write_text(json.dumps(content))
     monkeypatch.setattr(study, "measure_all", lambda todo, *arguments: todo)
