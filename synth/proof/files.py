@@ -233,6 +233,9 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
             for variable in node.all("WIRE"):
                 if variable.is_array:
                     yield line, f"have an array of several dimensions in {node.name[1:]}"
+                ends = [end for child in variable.children if child.kind == "RANGE" for end in child.children[1:]]
+                if any(not re.match(r" bits='0+'", end.rest) for end in ends):
+                    yield line, f"have a range that does not end at 0 in {node.name[1:]}"
             counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
             for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
@@ -284,6 +287,8 @@ def _odd_value(node: _Node) -> str:
         return "have a constant of more than 32 bits without its size"
     if node.kind == "CONSTANT" and "signed unsized" in node.rest:
         return "have a constant with a sign but without its size"
+    if node.kind == "ARGUMENT" and any(re.match(r" bits='1'\(1\) unsized", item.rest) for item in node.children):
+        return "connect '1 to an input"
     if node.kind == "REALVALUE":
         return "use real numbers"
     if node.kind in _PARAMETERS and not any(child.kind == "RANGE" for child in node.children):

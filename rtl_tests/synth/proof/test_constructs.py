@@ -384,6 +384,12 @@ TABLE = [
         None,
     ),
     (
+        "constant function",
+        "function [2:9] f; input [2:9] n; begin f = n; f[3:5] = 3'b110; end endfunction"
+        " localparam [7:0] N = f(8'h37); assign bits = N == 8'h37 ? r : 0;",
+        "have a range that does not end at 0 in f",
+    ),
+    (
         "delay in seconds",
         "inner7 s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner7 (input clk, input [15:0] a,"
         " output reg [15:0] y); always @(posedge clk) y <= #1 a;",
@@ -487,6 +493,12 @@ SYSTEM_TABLE = [
         "typedef logic [1:0][3:0] t; function automatic [3:0] f(t a); f = a[1]; endfunction"
         " assign bits = f(code) == code[1] ? r : 0;",
         "have an array of several dimensions in f",
+    ),
+    (
+        "filled input",
+        "inner8 s (.a('1), .b(r), .y(bits)); endmodule module inner8 (input [39:0] a, input [15:0] b,"
+        " output [15:0] y); assign y = a[39] ? b : 0;",
+        "connect '1 to an input",
     ),
     (
         "filled parameter",
