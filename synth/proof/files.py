@@ -289,6 +289,8 @@ def _odd_value(node: _Node) -> str:
         return "have a constant with a sign but without its size"
     if node.kind == "ARGUMENT" and any(re.match(r" bits='1'\(1\) unsized", item.rest) for item in node.children):
         return "connect '1 to an input"
+    if node.kind == "CAST_SIZE" and (node.children[0].kind == "WIRE" or node.children[1].kind in ("TERNARY", "NEG")):
+        return "cast to a type, or cast a choice or a negative value"
     if node.kind == "REALVALUE":
         return "use real numbers"
     if node.kind in _PARAMETERS and not any(child.kind == "RANGE" for child in node.children):

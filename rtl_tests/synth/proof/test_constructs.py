@@ -501,6 +501,23 @@ SYSTEM_TABLE = [
         "connect '1 to an input",
     ),
     (
+        "cast to byte",
+        "assign bits = (byte'(code) < 0) ? 0 : r;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    (
+        "cast to a type",
+        "typedef logic [11:0] t; wire signed [7:0] k = code; wire [15:0] n = t'(k);"
+        " assign bits = n[15] == k[7] ? r : 0;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    (
+        "cast of a choice",
+        "wire [11:0] n = 12'(code[0] ? code : -8'sd1); assign bits = n[11] ? 0 : r;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    ("cast to a size", "wire [11:0] n = 12'(code) + 4'(code); assign bits = n[11] ? 0 : r;", None),
+    (
         "filled parameter",
         "localparam N = '1; assign bits = N == 16'hFFFF ? r : 0;",
         "have the parameter N without a range",
