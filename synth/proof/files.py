@@ -6,7 +6,7 @@ that ``hwgen generate`` writes have nothing of it, which linters check; so their
 
 import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -36,6 +36,7 @@ _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "
 _ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
 _PARAMETERS = "PARAMETER", "LOCALPARAM"
 _SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *_PARAMETERS, "GENVAR")
+_STRUCTURES = "STRUCT", "UNION"
 _SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"""|"(?:\\.|[^"\\])*"|\\\S+', re.S)
 """Comments, strings, and names that begin with a backslash, which may contain quotes and slashes."""
@@ -70,6 +71,8 @@ class _Node:
     name: str
     rest: str
     children: list["_Node"] = field(default_factory=list)
+    member: str = ""
+    """Of an identifier, the member of a structure, e.g. ``.a``; a member of that is one more child."""
 
     def all(self, *kinds: str, but: "_Node | None" = None) -> Iterator["_Node"]:
         """This node and those below it, of some kinds or all, without those of one below."""
@@ -82,6 +85,18 @@ class _Node:
 
     def names(self, *kinds: str) -> set[str]:
         return {node.name for node in self.all(*kinds)}
+
+    @property
+    def is_array(self) -> bool:
+        """Whether a variable or one of its members has several dimensions."""
+        counts = (sum(child.kind == "RANGE" for child in node.children) for node in self.all())
+        return any(self.all("MULTIRANGE")) or max(counts) > 1
+
+    @property
+    def members(self) -> set[str]:
+        """The members of a structure; unions have none here, for each of theirs is the whole."""
+        items = [] if " union" in self.rest else self.children
+        return {"." + item.name.lstrip("\\") for item in items if item.kind in ("STRUCT_ITEM", *_STRUCTURES)}
 
     def targets(self) -> list["_Node"]:
         """The variables that an assignment writes, or a loop counts."""
@@ -110,10 +125,15 @@ class _Node:
         nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
-    def read_early(self, variables: Collection[str], done: set[str]) -> Iterator["_Node"]:
-        """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``."""
-        if self.kind == "IDENTIFIER" and self.name in variables and self.name not in done:
-            yield self
+    def read_early(self, variables: Mapping[str, Collection[str]], done: set[str]) -> Iterator["_Node"]:
+        """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``.
+
+        ``variables`` have the members of structures.
+        """
+        if self.kind == "IDENTIFIER" and self.name in variables:
+            members = {self.member} if self.member else variables[self.name]
+            if self.name not in done and not (members and {self.name + member for member in members} <= done):
+                yield self
         targets = self.targets() if self.kind == "ASSIGN_EQ" else []
         branches = []
         for child in [*self.children[1:], *targets] if targets else self.children:
@@ -121,7 +141,7 @@ class _Node:
             for below in child.children if child in targets else [child]:
                 yield from below.read_early(variables, branch)
             branches += [branch] if child.kind.startswith("COND") else []
-        done |= {target.name for target in targets if not target.children}
+        done |= {target.name + target.member for target in targets if not target.children}
         if any(child.kind.startswith("COND") and child.children[0].kind == "DEFAULT" for child in self.children):
             done |= set.intersection(*branches)
 
@@ -182,7 +202,7 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
     fixed |= module.names("MEMORY") - changed
     initial, line = set[str](), module.line
     integers = {node.name for node in module.all("WIRE") if "range=[31:0]" in node.rest}
-    lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if any(node.all("MULTIRANGE"))}
+    lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
     for node in module.all():
         line = node.line or line
         if problem := _odd_value(node) or _odd_target(node, fixed, lists):
@@ -210,6 +230,12 @@ def _misread(module: _Node, modules: Collection[str]) -> Iterator[tuple[int, str
         if node.kind == "TASK" and any("output" in port.rest and "signed" in port.rest for port in node.children):
             yield line, f"have an output with a sign in {node.name[1:]}"
         if node.kind in ("FUNCTION", "TASK"):
+            for variable in node.all("WIRE"):
+                if variable.is_array:
+                    yield line, f"have an array of several dimensions in {node.name[1:]}"
+                ends = [end for child in variable.children if child.kind == "RANGE" for end in child.children[1:]]
+                if any(not re.match(r" bits='0+'", end.rest) for end in ends):
+                    yield line, f"have a range that does not end at 0 in {node.name[1:]}"
             counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
             for name in (node.written(*_ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
@@ -232,7 +258,7 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
         if "EDGE" in kinds:
             yield block.line, "mix edges and levels in one list"
         for node in module.all(but=block) if at_once else ():
-            inner = next((name for name in at_once if node.name.endswith("." + name[1:])), node.name)
+            inner = next((name for name in at_once if f".{name[1:]}." in node.name + "."), node.name)
             if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
                 yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
         for name in at_once.keys() & later.keys():
@@ -241,7 +267,9 @@ def _misread_block(block: _Node, module: _Node, fixed: Collection[str]) -> Itera
     for name, line in later.items():
         yield line, f"assign {name[1:]} by <= in a block without a clock"
     own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
-    for node in body.read_early(own, set()) if own & body.read(()).keys() else ():
+    variables = {name: set[str]() for name in own}
+    variables |= {node.name: node.members for node in module.all("WIRE") if node.name in own}
+    for node in body.read_early(variables, set()) if own & body.read(()).keys() else ():
         yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
     needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
     listed = {
@@ -259,12 +287,17 @@ def _odd_value(node: _Node) -> str:
         return "have a constant of more than 32 bits without its size"
     if node.kind == "CONSTANT" and "signed unsized" in node.rest:
         return "have a constant with a sign but without its size"
+    if node.kind == "ARGUMENT" and any(re.match(r" bits='1'\(1\) unsized", item.rest) for item in node.children):
+        return "connect '1 to an input"
+    if node.kind == "CAST_SIZE" and (node.children[0].kind == "WIRE" or node.children[1].kind in ("TERNARY", "NEG")):
+        return "cast to a type, or cast a choice or a negative value"
     if node.kind == "REALVALUE":
         return "use real numbers"
     if node.kind in _PARAMETERS and not any(child.kind == "RANGE" for child in node.children):
         sizes = [int(size) for item in node.all("CONSTANT") for size in re.findall(r"'\((\d+)\)", item.rest)]
         is_narrow = any(child.kind in _SUMS for child in node.children) and max(sizes, default=32) < 32
-        if " signed" in node.rest or is_narrow:
+        is_filled = any(re.search(r"'\(1\) unsized", item.rest) for item in node.all("CONSTANT"))
+        if " signed" in node.rest or is_narrow or is_filled:
             return f"have the parameter {node.name[1:]} without a range"
     if node.kind == "CASE" and any(
         re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
@@ -274,13 +307,13 @@ def _odd_value(node: _Node) -> str:
         return "have a signed member of a structure"
     if node.kind == "ENUM_ITEM" and "signed" not in node.rest and "signed" in node.children[-1].rest:
         return "have an enumeration without a type"
-    is_odd = node.kind == "WIRE" and "signed" in node.rest and any(node.all("MULTIRANGE"))
+    is_odd = node.kind == "WIRE" and "signed" in node.rest and node.is_array
     return "have a signed array of several dimensions" if is_odd else ""
 
 
 def _odd_target(node: _Node, fixed: set[str], lists: set[str]) -> str:
     """What is wrong with the variables that an assignment writes; empty if nothing is."""
-    written: dict[str, list[tuple[float, float]]] = {}
+    written: dict[str, list[tuple[str, float, float]]] = {}
     for target in node.targets() if node.kind in _ASSIGN else ():
         places = target.children[0].children if len(target.children) == 1 else []
         if target.name in lists and any(place.names("IDENTIFIER") - fixed for place in target.children):
@@ -291,9 +324,10 @@ def _odd_target(node: _Node, fixed: set[str], lists: set[str]) -> str:
             return f"assign bits of {target.name[1:]} by -: or from a sum"
         ends = [int(match[1], 2) for place in places if (match := re.match(r" bits='([01]+)'", place.rest))]
         first, last = (min(ends), max(ends)) if ends and len(ends) == len(places) else (-inf, inf)
-        if any(first <= high and low <= last for low, high in written.get(target.name, ())):
-            return f"assign {target.name[1:]} twice at once"
-        written.setdefault(target.name, []).append((first, last))
+        for member, low, high in written.get(target.name, ()):
+            if (first <= high and low <= last) if member == target.member else not (member and target.member):
+                return f"assign {target.name[1:]} twice at once"
+        written.setdefault(target.name, []).append((target.member, first, last))
     return ""
 
 
@@ -307,14 +341,45 @@ def _forest(dump: str) -> list[_Node]:
         node = _Node(kind or "ATTR", int(line or 0), attribute or name, rest)
         while path[-1][0] >= len(indent):
             path.pop()
+        if kind in _STRUCTURES and name and path[-1][1].kind not in _STRUCTURES:
+            node.kind, node.rest = "WIRE", f"{rest} {kind.lower()}"
         path[-1][1].children.append(node)
         path.append((len(indent), node))
+    _resolve(path[0][1])
     # names that are declared in a scope become others, which begin with another character: inner scopes first
     for number, scope in enumerate(reversed(list(path[0][1].all(*_SCOPES)))):
         declared = {node.name for node in scope.children if node.kind in _DECLARED}
         for node in scope.all("IDENTIFIER", *_DECLARED) if declared else ():
             node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
     return path[0][1].children
+
+
+def _resolve(tree: _Node) -> None:
+    """Give variables what their types say, and separate members of structures from the names of variables."""
+    types: dict[str, list[_Node]] = {}
+    for node in tree.all("TYPEDEF"):
+        types.setdefault(node.name[1:].rpartition("::")[2], []).append(node.children[0])
+    for node in tree.all():
+        found: list[_Node] = []
+        for child in node.children:  # which grows
+            name = child.name[1:].rpartition("::")[2] if child.kind == "WIRETYPE" else ""
+            for definition in (item for item in types.get(name, ()) if item not in found):
+                found.append(definition)
+                node.kind = "MEMORY" if (node.kind, definition.kind) == ("WIRE", "MEMORY") else node.kind
+                node.rest += f" {definition.rest} {definition.kind.lower()}"
+                node.children += definition.children
+        while node.kind == "PREFIX":  # g[0].m
+            *places, inner = node.children
+            node.kind, node.name = inner.kind, f"{node.name}.{inner.name[1:]}"
+            node.children = [*places, *inner.children]
+    for module in tree.children:
+        declared = module.names(*_DECLARED) - module.names("GENBLOCK", "CELL")
+        unions = {node.name for node in module.all("WIRE") if not node.members}
+        for node in module.all("IDENTIFIER"):
+            name, *members = node.name.split(".")
+            if members and name in declared and node.name not in declared:
+                node.name, node.member = name, "" if name in unions else "." + members[0]
+                node.children += [_Node("MEMBER", node.line, "", "")] * (len(members) > 1)
 
 
 def _blank(skipped: re.Match[str]) -> str:

@@ -360,6 +360,36 @@ TABLE = [
         "have an output with a sign in t",
     ),
     (
+        "element read before written",
+        "generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g reg [15:0] m; end endgenerate reg [15:0] n;"
+        " always @* begin n = g[0].m; g[0].m = r; end assign bits = n;",
+        "read g.m in its block before all of it is assigned there",
+    ),
+    (
+        "element by <=",
+        "generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g reg [15:0] m; end endgenerate"
+        " always @* g[0].m <= r; assign bits = g[0].m;",
+        "assign g.m by <= in a block without a clock",
+    ),
+    (
+        "race of an element",
+        "generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g reg [15:0] m; always @(posedge clk) m = r; end"
+        " endgenerate reg [15:0] n; always @(posedge clk) n <= g[0].m; assign bits = q ^ n ^ n;",
+        "assign m by = in a clocked block and use it elsewhere",
+    ),
+    (
+        "elements",
+        "generate genvar i; for (i = 0; i < 2; i = i + 1) begin : g reg [7:0] m; always @* m = r >> 8 * i; end"
+        " endgenerate assign bits = {g[1].m, g[0].m};",
+        None,
+    ),
+    (
+        "constant function",
+        "function [2:9] f; input [2:9] n; begin f = n; f[3:5] = 3'b110; end endfunction"
+        " localparam [7:0] N = f(8'h37); assign bits = N == 8'h37 ? r : 0;",
+        "have a range that does not end at 0 in f",
+    ),
+    (
         "delay in seconds",
         "inner7 s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner7 (input clk, input [15:0] a,"
         " output reg [15:0] y); always @(posedge clk) y <= #1 a;",
@@ -388,6 +418,109 @@ SYSTEM_TABLE = [
         "enumeration",
         "enum {A = -1, B} e; assign e = A; assign bits = e < 0 ? 16'd0 : r;",
         "have an enumeration without a type",
+    ),
+    (
+        "race of a member",
+        "struct packed {logic [15:0] a;} s; always @(posedge clk) s.a = r; reg [15:0] n; always @(posedge clk) n <= s;"
+        " assign bits = q ^ n ^ n;",
+        "assign s by = in a clocked block and use it elsewhere",
+    ),
+    (
+        "structure read before written",
+        "struct packed {logic [15:0] a;} s; reg [15:0] n; always_comb begin n = s; s.a = r; end assign bits = n;",
+        "read s in its block before all of it is assigned there",
+    ),
+    (
+        "member read before written",
+        "typedef struct packed {logic [7:0] a; logic [7:0] b;} t; t s; reg [15:0] n; always_comb begin n = s.b; s = r;"
+        " n = n ^ n ^ s; end assign bits = n;",
+        "read s in its block before all of it is assigned there",
+    ),
+    (
+        "members",
+        "typedef struct packed {logic [7:0] a; logic [7:0] b;} t; t s, v; reg [15:0] n; always_comb begin"
+        " {s.b, s.a} = {r[7:0], r[15:8]}; v.a = s.a; v.b = s.b; n = v; end assign bits = n;",
+        None,
+    ),
+    (
+        "members of a union",
+        "typedef struct packed {logic [3:0] a; logic [3:0] b;} t; union packed {t x; logic [7:0] y;} v; reg [15:0] n;"
+        " always_comb begin v.y = code; n = v.x.b; end assign bits = n == code[3:0] ? r : 0;",
+        None,
+    ),
+    (
+        "structure and member",
+        "struct packed {logic [1:0] a; logic [1:0] b;} s; always_comb {s.a, s} = {code[0], 5'd1};"
+        " assign bits = s.a ? 0 : r;",
+        "assign s twice at once",
+    ),
+    (
+        "part of a member at a sum",
+        "struct packed {logic [31:0][1:0] n;} s; assign s = 64'd1; wire [1:0] k = s.n[code[3:0] + 4'd1];"
+        " assign bits = k == 0 ? r : 16'd0;",
+        "select from s by a sum",
+    ),
+    (
+        "word of a member",
+        "struct packed {logic [2:0][1:0] k; logic z;} s; always_comb begin s = 0; s.k[code[1:0]] = 3; end"
+        " assign bits = s.k[0] == 3 ? r : 0;",
+        "assign a word of s by a variable place",
+    ),
+    (
+        "member of a signed type",
+        "typedef logic signed [3:0] t; struct packed {t a; logic b;} s; assign s = '1; wire [7:0] k = s.a;"
+        " assign bits = k == 255 ? r : 16'd0;",
+        "have a signed member of a structure",
+    ),
+    (
+        "array of a signed type",
+        "typedef logic signed [3:0] t; t [1:0] n; assign n = '1; wire [7:0] k = n[0]; assign bits = k == 15 ? r : 0;",
+        "have a signed array of several dimensions",
+    ),
+    (
+        "output of a task of a signed type",
+        "typedef logic signed [3:0] t; reg [15:0] m; task automatic f(input [3:0] a, output t b); b = a; endtask"
+        " always_comb f(code, m); assign bits = m[15] == code[3] ? r : 0;",
+        "have an output with a sign in f",
+    ),
+    (
+        "type of a package",
+        "p::t [1:0] n; assign n = '1; wire [7:0] k = n[0]; assign bits = k == 15 ? r : 0;",
+        "have a signed array of several dimensions",
+    ),
+    (
+        "array in a function",
+        "typedef logic [1:0][3:0] t; function automatic [3:0] f(t a); f = a[1]; endfunction"
+        " assign bits = f(code) == code[1] ? r : 0;",
+        "have an array of several dimensions in f",
+    ),
+    (
+        "filled input",
+        "inner8 s (.a('1), .b(r), .y(bits)); endmodule module inner8 (input [39:0] a, input [15:0] b,"
+        " output [15:0] y); assign y = a[39] ? b : 0;",
+        "connect '1 to an input",
+    ),
+    (
+        "cast to byte",
+        "assign bits = (byte'(code) < 0) ? 0 : r;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    (
+        "cast to a type",
+        "typedef logic [11:0] t; wire signed [7:0] k = code; wire [15:0] n = t'(k);"
+        " assign bits = n[15] == k[7] ? r : 0;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    (
+        "cast of a choice",
+        "wire [11:0] n = 12'(code[0] ? code : -8'sd1); assign bits = n[11] ? 0 : r;",
+        "cast to a type, or cast a choice or a negative value",
+    ),
+    ("cast to a size", "wire [11:0] n = 12'(code) + 4'(code); assign bits = n[11] ? 0 : r;", None),
+    (
+        "filled parameter",
+        "localparam N = '1; assign bits = N == 16'hFFFF ? r : 0;",
+        "have the parameter N without a range",
     ),
     ("typed", "typedef enum logic [1:0] {A, B} t; t e; assign e = A; assign bits = e == A ? r : 16'd0;", None),
 ]
@@ -465,7 +598,8 @@ def right():
 
 def message(tmp_path, capsys, text, stages, suffix=".v"):
     file = tmp_path / f"mine{suffix}"
-    file.write_text(text + right())
+    package = "package p; typedef logic signed [3:0] t; endpackage " if "p::t" in text else ""
+    file.write_text(package + text + right())
     words = ["--verilog", str(file), "--top", "mine", "-o", str(tmp_path / "evidence"), "--stages", str(int(stages))]
     status = main(["verify", "decoder", "--format", "hif8", *words])
     output = capsys.readouterr()
