@@ -170,6 +170,8 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
         for match in _SKIPPED.finditer(verilog):
             if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]", match[0][1:])):
                 yield _line(verilog, match), "have a backslash, a grave accent or a line break in a string or name"
+            if match[0][0] == "\\" and "." in match[0] and re.search(r"\b(struct|union|interface)\b", verilog):
+                yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
     for match in re.finditer(r"`(line|file_\w+)", code):
         yield _line(code, match), f"use `{match[1]}"

@@ -399,6 +399,12 @@ TABLE = [
 # The same in SystemVerilog, whose readers differ in what is signed.
 SYSTEM_TABLE = [
     (
+        "name of a member",
+        "wire [15:0] \\a.b ; assign \\a.b = r; struct packed {logic [15:0] b; logic [15:0] c;} a;"
+        " assign a = 32'h01020304; assign bits = \\a.b ;",
+        "have a point in a name beside structures, whose members have such names",
+    ),
+    (
         "part at a sum",
         "wire [31:0][1:0] n; assign n = 64'd1; wire [1:0] k = n[code[3:0] + 4'd1]; assign bits = k == 0 ? r : 16'd0;",
         "select from n by a sum",
