@@ -167,10 +167,11 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
     code = code.partition("\n")[2].rpartition("`file_pop")[0]
     for verilog in (text, code):
+        has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
         for match in _SKIPPED.finditer(verilog):
             if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]", match[0][1:])):
                 yield _line(verilog, match), "have a backslash, a grave accent or a line break in a string or name"
-            if match[0][0] == "\\" and "." in match[0] and re.search(r"\b(struct|union|interface)\b", verilog):
+            if match[0][0] == "\\" and "." in match[0] and has_members:
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
     for match in re.finditer(r"`(line|file_\w+)", code):
@@ -432,7 +433,7 @@ class UserFile(Subject):
                 )
             for first in chain(*(cell["connections"].get(pin, ()) for pin in ("CLK", "C"))) if "dff" in kind else ():
                 clock = first
-                while clock in before:
+                while clock in before:  # no ring, which Yosys has refused
                     clock = before[clock]
                 if clock not in clocks:
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
