@@ -238,7 +238,7 @@ def test_the_page_shows_everything(folder):
         assert sentence in text
     assert "broken on xc7: &lt;no&gt; luck" in page
     for target in TARGETS.values():
-        assert f"{target.title}: the paper's order (20 < 24.5 < 27 < 34)" in text
+        assert f"{target.title}: the paper's order (20 &lt; 24.5 &lt; 27 &lt; 34)" in text
 
 
 def test_no_section_is_forgotten(content):
