@@ -7,6 +7,9 @@ folder. The language of a block determines how it is tested:
     Commands for bash. A command with the comment ``# prints TEXT`` must print that text.
 ``console``
     Commands after ``$``, each followed by its complete output; ``...`` matches any text.
+
+    Commands of ``hwgen`` before the first other command of a block run in the process of the test, which has imported
+    the packages and shares runs of Yosys with other tests; those of README run as programs.
 ``python``
     Statements. Each ``print(...)  # TEXT`` must print that text. Or a part of the repository's file that the first line
     names; that file has a separate test.
@@ -33,9 +36,9 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, takewhile
 from pathlib import Path
 from textwrap import dedent
 
@@ -45,7 +48,7 @@ import pytest
 import golden
 import hwgen
 from golden.refusal import Refusal
-from hwgen.__main__ import COMMANDS
+from hwgen.__main__ import COMMANDS, main
 from hwgen.cli.parser import parser
 from hwgen.simulate.simulators import available
 from rtl_tests.support.paths import ROOT
@@ -125,6 +128,8 @@ _BLOCK = re.compile(
     re.M | re.S,
 )
 _NEXT = "---- the next command"
+_OWN = re.compile(r"hwgen( [^\s|&;<>$`*?~(){}]+)+")
+"""A command of ``hwgen`` that a shell does not change."""
 _ICARUS = ("iverilog", "vvp", "make -C ")
 
 
@@ -175,18 +180,34 @@ def _commands(match: re.Match[str]) -> list[Command]:
     return [Command(line, prints, match["reason"] is None or excluded not in ("", line)) for line, prints in pairs]
 
 
-def run(commands: list[Command], folder: Path) -> None:
-    """Run commands in one shell, and check the output of each."""
+def run(commands: list[Command], folder: Path, as_programs: bool) -> None:
+    """Run the commands of a block, and check the output of each."""
+    own = [] if as_programs else list(takewhile(lambda command: _OWN.fullmatch(command.line), commands))
+    others = commands[len(own) :]
+    outputs = [*map(run_here, own), *(run_in_shell(others, folder) if others else ())]
+    for command, output in zip(commands, outputs, strict=True):
+        if command.prints is not None:
+            same = doctest.OutputChecker().check_output(command.prints, output, doctest.ELLIPSIS)
+            assert same, f"$ {command.line}\n{output}\ninstead of\n{command.prints}"
+
+
+def run_here(command: Command) -> str:
+    """Run a command of ``hwgen`` in this process and return what it prints."""
+    output = io.StringIO()
+    with redirect_stdout(output), redirect_stderr(output):
+        status = main(shlex.split(command.line)[1:])
+    assert status == 0, f"$ {command.line}\n{output.getvalue()}"
+    return output.getvalue()
+
+
+def run_in_shell(commands: list[Command], folder: Path) -> list[str]:
+    """Run commands in one shell and return the output of each."""
     script = "\n".join(f"echo {shlex.quote(_NEXT)}\n{command.line}" for command in commands)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment, shell = os.environ | {"PATH": path}, ["bash", "-euo", "pipefail", "-c", f"exec 2>&1\n{script}"]
     result = subprocess.run(shell, cwd=folder, env=environment, text=True, check=False, stdout=subprocess.PIPE)
     assert result.returncode == 0, result.stdout
-    outputs = result.stdout.split(f"{_NEXT}\n")[1:]
-    for command, output in zip(commands, outputs, strict=True):
-        if command.prints is not None:
-            same = doctest.OutputChecker().check_output(command.prints, output, doctest.ELLIPSIS)
-            assert same, f"$ {command.line}\n{output}\ninstead of\n{command.prints}"
+    return result.stdout.split(f"{_NEXT}\n")[1:]
 
 
 def run_python(text: str) -> None:
@@ -268,7 +289,7 @@ def test_every_block_of_code(page, tmp_path, monkeypatch):
                 if "icarus" not in available():
                     without_icarus |= any(command.line.startswith(_ICARUS) for command in running)
                     running = [command for command in running if not command.line.startswith(_ICARUS)]
-                run(running, tmp_path)
+                run(running, tmp_path, as_programs=page == "README.md")
                 for command in block.commands:
                     if not command.runs:
                         accept(command.line, tmp_path)

@@ -6,8 +6,9 @@ import golden
 from golden.explain import describe
 from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
+from hwgen.reference.conversions import DecoderReference
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import decoder_case, texts
+from rtl_tests.support.blocks import all_codes, decoder_case, texts
 from rtl_tests.support.selection import exhaustive
 
 FORMATS = [golden.get(name) for name in golden.names()]
@@ -27,11 +28,13 @@ def test_simulation_of_all_codes(target, tmp_path):
 def test_unpacked_is_what_the_contract_says(name):
     """value = significand * 2**(exponent - (width - 1)), normalized, zero unless finite and not zero."""
     fmt = golden.get(name)
-    case = decoder_case(fmt, "unpacked")
-    places = case.ports["significand"] - 1
+    design = build("decoder", fmt, target="unpacked")
+    outputs = DecoderReference(design).columns({"code": all_codes(fmt.width)})
+    widths = {port.name: port.width for port in design.ports}
+    places = widths["significand"] - 1
     for code, value in enumerate(fmt.values.tolist()):
-        out = {port: int(column[code]) for port, column in case.outputs.items()}
-        exponent = out["exponent"] - (out["exponent"] >> (case.ports["exponent"] - 1) << case.ports["exponent"])
+        out = {port: int(column[code]) for port, column in outputs.items()}
+        exponent = out["exponent"] - (out["exponent"] >> (widths["exponent"] - 1) << widths["exponent"])
         assert out["sign"] == (code & fmt.sign_bit != 0)
         if out["is_zero"] | out["is_inf"] | out["is_nan"]:
             assert (exponent, out["significand"]) == (0, 0), describe(fmt, code)

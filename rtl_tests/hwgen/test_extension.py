@@ -58,6 +58,26 @@ def python(tree, *words, status=0):
     return process.stdout
 
 
+COMMANDS = """
+import io, json, sys
+from contextlib import redirect_stdout
+from hwgen.__main__ import main
+results = []
+for words in json.loads(sys.argv[1]):
+    with redirect_stdout(io.StringIO()) as printed:
+        results.append((main(words), printed.getvalue()))
+json.dump(results, sys.stdout)
+"""
+
+
+def hwgen(tree, *commands, statuses=None):
+    """What commands of ``hwgen`` print that follow each other in one process."""
+    (tree / "commands.py").write_text(COMMANDS)
+    results = json.loads(python(tree, "commands", json.dumps(commands)))
+    assert [status for status, _ in results] == (statuses or [0] * len(commands)), results
+    return [printed for _, printed in results]
+
+
 @pytest.mark.parametrize("patch", sorted(MAX_FILES))
 def test_few_files_are_touched(patch):
     assert 0 < len(files(patch)) <= MAX_FILES[patch]
@@ -72,21 +92,23 @@ def test_command_line_json_and_docs(patched_tree):
     jsonschema.validate(description, json.loads((ROOT / "docs" / "bundle.schema.json").read_text()))
     assert description["command"].endswith(f" --{option}")
     assert f"| `{option}` | true or false |" in python(tree, "hwgen.cli.table")
-    rows = json.loads(
-        python(tree, "hwgen", "area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json")
-    )
-    assert {row[option] for row in rows} == {True}
 
 
 @NEEDS_GIT
-def test_batch_and_sweep(patched_tree):
+def test_area_batch_and_sweep(patched_tree):
     tree, block, option, name, names = patched_tree
     (tree / "chip.toml").write_text(f'[[module]]\nblock = "{block}"\nformat = "hif8"\n{option} = true\n')
-    assert python(tree, "hwgen", "build", "chip.toml", "-o", "batch").strip().endswith(f"{name}.v")
     (tree / "space.toml").write_text(
         f'formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[{block}]\n{option} = [false, true]\n'
     )
-    python(tree, "hwgen", "sweep", "space.toml", "-o", "swept", "--store", "store.sqlite")
+    area, batch, _ = hwgen(
+        tree,
+        ["area", block, "--format", "hif8", f"--{option}", "--renamings", "1", "--json"],
+        ["build", "chip.toml", "-o", "batch"],
+        ["sweep", "space.toml", "-o", "swept", "--store", "store.sqlite", "--jobs", "1"],
+    )
+    assert {row[option] for row in json.loads(area)} == {True}
+    assert batch.strip().endswith(f"{name}.v")
     rows = json.loads((tree / "swept" / "sweep.json").read_text())["rows"]
     assert sorted({row["name"] for row in rows}) == names
 
@@ -111,10 +133,10 @@ def test_the_properties_are_proved(patched_tree):
 @pytest.mark.parametrize("patched_tree", ["toy_option.patch"], indirect=True)
 def test_verify_takes_the_option_from_the_reference(patched_tree):
     tree, block, option, _, _ = patched_tree
-    stdout = python(tree, "hwgen", "verify", block, "--format", "ocp_e4m3", f"--{option}", "-o", "evidence")
-    assert stdout.startswith(f"ocp_e4m3_mac_binary16_{option}: equal to the reference model on all 2^32 inputs")
-    words = ["verify", block, "--format", "ocp_e4m3", "--accumulator", "binary32", f"--{option}", "-o", "evidence"]
-    assert f"the proof does not support the option {option}" in python(tree, "hwgen", *words, status=1)
+    words = ["verify", block, "--format", "e3m2", f"--{option}", "-o", "evidence"]
+    equal, unproved = hwgen(tree, words, [*words, "--accumulator", "binary32"], statuses=[0, 1])
+    assert equal.startswith(f"e3m2_mac_binary16_{option}: equal to the reference model on all 2^28 inputs")
+    assert f"the proof does not support the option {option}" in unproved
 
 
 OF_ALL_SUMS = """
@@ -137,20 +159,29 @@ def test_an_option_of_sums_is_one_of_all_sums(patched_tree):
     tree, *_ = patched_tree
     (tree / "sums.py").write_text(OF_ALL_SUMS)
     python(tree, "sums")
-    for kind, options in (("mac", []), ("pe", ["--lanes", "2"])):
-        words = [kind, "--format", "ocp_e4m3", *options, "--magnitude", "--vectors", "500", "--sim", "icarus"]
-        assert "equal to the reference model" in python(tree, "hwgen", "simulate", *words)
-    words = ["generate", "mac", "--format", "hif8", "--accumulator", "exact", "--magnitude"]
-    python(tree, "hwgen", *words, status=2)
+    words = ["--format", "ocp_e4m3", "--magnitude", "--vectors", "500", "--sim", "icarus"]
+    *equal, _ = hwgen(
+        tree,
+        ["simulate", "mac", *words],
+        ["simulate", "pe", "--lanes", "2", *words],
+        ["generate", "mac", "--format", "hif8", "--accumulator", "exact", "--magnitude"],
+        statuses=[0, 0, 2],
+    )
+    assert all("equal to the reference model" in printed for printed in equal)
 
 
 @NEEDS_GIT
 def test_a_rounding_is_one_of_all_encoders(tmp_path):
     tree = patched(tmp_path, "toy_rounding.patch")
-    for name in ("hif8", "ocp_e4m3", "e8m0", "e5m2_nosub", "ibm_1_4_3"):
-        words = ["encoder", "--format", name, "--from", "binary16", "--rounding", "from_zero"]
-        assert "equal to the reference model on all 2^16 inputs" in python(tree, "hwgen", "verify", *words)
-    python(tree, "hwgen", "generate", "encoder", "--format", "hif8", "--rounding", "from_zero", "-o", "out")
+    names = ("hif8", "ocp_e4m3", "e8m0", "e5m2_nosub", "ibm_1_4_3")
+    words = ["--from", "binary16", "--rounding", "from_zero"]
+    *equal, _, explained = hwgen(
+        tree,
+        *(["verify", "encoder", "--format", name, *words] for name in names),
+        ["generate", "encoder", "--format", "hif8", "--rounding", "from_zero", "-o", "out"],
+        ["explain", "ocp_e4m3", "0x11"],
+    )
+    assert all("equal to the reference model on all 2^16 inputs" in printed for printed in equal)
     name = "hif8_encoder_binary32_from_zero"
     assert "// Rounding: away from zero\n" in (tree / "out" / name / f"{name}.v").read_text()
-    assert "  from_zero: (" in python(tree, "hwgen", "explain", "ocp_e4m3", "0x11")
+    assert "  from_zero: (" in explained

@@ -14,7 +14,7 @@ from hwgen.datapath.product import ProductShape
 from hwgen.reference import reference
 from rtl_tests.support.blocks import stimuli, texts
 from rtl_tests.support.gates import mismatches
-from rtl_tests.support.proofs import check, subject
+from rtl_tests.support.proofs import check
 from rtl_tests.support.selection import exhaustive
 from synth.proof.evidence import DIFFERENT, EQUAL
 
@@ -45,7 +45,8 @@ CLOCKED = [
 READOUTS = [
     build("readout", "ocp_e4m3", optimize="speed"),
     build("readout", "e2m1", target="dlfloat16", optimize="speed", zero="positive"),
-    build("readout", "hif8", "ocp_e5m2", target="binary16", optimize="speed", scale_bits=2),
+    build("readout", "e2m1", "e2m3", target="binary16", optimize="speed", scale_bits=2),
+    exhaustive(build("readout", "hif8", "ocp_e5m2", target="binary16", optimize="speed", scale_bits=2)),
     exhaustive(build("readout", "e8m0", target="bfloat16", optimize="speed")),  # two minutes
 ]
 
@@ -91,8 +92,8 @@ def test_a_difference_that_is_cut_to_the_special_value_is_not_rounded_up(a, b, a
     """It overflows already: all ones are the one special value of ``dlfloat16``."""
     design = build("dot", "e5m2b1", accumulator="dlfloat16", lanes=4, flags=True, optimize="speed")
     case = {"a": a, "b": b, "acc_in": acc_in}
-    (found,) = subject(design).netlist().answers([case])
-    assert found == reference(design).answer(case) == {"acc_out": 0x7FFF | (~acc_in & 0x8000), "flags": 5}
+    assert not mismatches(design, [case])
+    assert reference(design).answer(case) == {"acc_out": 0x7FFF | (~acc_in & 0x8000), "flags": 5}
 
 
 def shape(name, accumulator, scale_bits=0):

@@ -168,17 +168,25 @@ def wrong_nets(component: wiring.Component, text: str) -> tuple[list[str], int]:
     }
     stimuli = [{port: draw.getrandbits(width) for port, width in inputs.items()} for _ in range(VECTORS)]
     fragment, signals = signals_of(component)
-    expected = simulate(component, fragment, signals, stimuli)
     netlist, probes = add_probes(text)
     actual = evaluate(netlist, stimuli)
-    mismatches, count = [], 0
-    for net, (probe, low) in probes.items():
+    named: dict[str, list[str]] = {}
+    for name in signals:
+        for match in re.finditer("(?=__)", name):
+            named.setdefault(name[match.start() + 2 :], []).append(name)
+    models = {}
+    for net in probes:
         own = re.sub(r"_stage_\d+$", "", net)
-        models = [name for name in signals if name == own] or [name for name in signals if name.endswith(f"__{own}")]
+        models[net] = [own] if own in signals else named.get(own, [])
+    needed = {name for names in models.values() for name in names}
+    expected = simulate(component, fragment, {name: signals[name] for name in needed}, stimuli)
+    mismatches = []
+    for net, (probe, low) in probes.items():
         mask = (1 << netlist.outputs[probe]) - 1
-        count += bool(models)
-        mismatches += [net for name in models if [value >> low & mask for value in expected[name]] != actual[probe]]
-    return mismatches, count
+        mismatches += [
+            net for name in models[net] if [value >> low & mask for value in expected[name]] != actual[probe]
+        ]
+    return mismatches, sum(map(bool, models.values()))
 
 
 def without_meaning(component: wiring.Component, text: str) -> list[str]:

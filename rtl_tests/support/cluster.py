@@ -39,12 +39,12 @@ class Cluster:
 
 
 @contextmanager
-def cluster_of_two(folder) -> Iterator[Cluster]:
-    """A cluster with two workers."""
+def cluster_of(workers, folder) -> Iterator[Cluster]:
+    """A cluster with a number of workers."""
     cluster = Cluster(folder)
     cluster.start_scheduler()
-    cluster.start_worker()
-    cluster.start_worker()
+    for _ in range(workers):
+        cluster.start_worker()
     try:
         yield cluster
     finally:

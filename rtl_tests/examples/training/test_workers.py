@@ -13,7 +13,7 @@ from examples.training.workers import cluster, local, study
 from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
-from rtl_tests.support.cluster import cluster_of_two
+from rtl_tests.support.cluster import cluster_of
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.processes import wait_until
 from synth.report.training.policy import Operand, Policy
@@ -65,7 +65,7 @@ def importing(monkeypatch):
 
 def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path, importing):
     expected, folder = alone(), tmp_path / "study"
-    with cluster_of_two(tmp_path) as two, cluster(two.address) as pool:
+    with cluster_of(2, tmp_path) as two, cluster(two.address) as pool:
         wait_until(lambda: pool.slots() == 2, two.scheduler)
 
         def kill_a_worker():
@@ -83,7 +83,7 @@ def test_a_cluster_that_loses_a_worker_has_the_results_of_whole_runs(tmp_path, i
 
 
 def test_a_cluster_that_is_lost_is_reported(tmp_path, importing):
-    with cluster_of_two(tmp_path) as two, cluster(two.address) as pool:
+    with cluster_of(2, tmp_path) as two, cluster(two.address) as pool:
         two.stop()
         with pytest.raises(ToolError, match=r"^the cluster was lost \(.*\); start the study again to resume$"):
             study(RUNS, tmp_path / "study", pool)
@@ -100,7 +100,7 @@ def test_workers_that_cannot_import_the_study_are_refused(tmp_path, monkeypatch)
     (tmp_path / "examples" / "__init__.py").write_text("")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     sentence = "dask: a worker cannot import the study: No module named 'examples.training'"
-    with cluster_of_two(tmp_path) as two, pytest.raises(Refusal, match=f"^{sentence}$"), cluster(two.address):
+    with cluster_of(2, tmp_path) as two, pytest.raises(Refusal, match=f"^{sentence}$"), cluster(two.address):
         pass
 
 

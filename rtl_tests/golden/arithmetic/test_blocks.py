@@ -1,6 +1,8 @@
 """Blocks with scales: gfloat's and ml_dtypes' blocks, and the rules typed a second time in exact fractions."""
 
+from bisect import bisect
 from fractions import Fraction
+from functools import cache
 from math import inf, isnan, nan
 
 import gfloat
@@ -64,9 +66,20 @@ def exponent_of(x):
     return exponent - (Fraction(2) ** exponent > x)
 
 
-def rounded(x, values, away=False):
-    """The code of the value nearest to a fraction, ties to the even code or away, saturating; values by code."""
-    return min(values, key=lambda code: (abs(values[code] - x), -values[code] if away else code & 1))
+@cache
+def magnitudes(name):
+    """The values of a format that are not negative, in order, and the code of each."""
+    fmt = golden.get(name)
+    by_value = sorted((fmt.exact_value(int(code)), int(code)) for code in fmt.magnitude_codes)
+    return [value for value, _ in by_value], by_value
+
+
+def rounded(x, name, away=False):
+    """The code of the value nearest to a fraction, ties to the even code or away, saturating."""
+    values, by_value = magnitudes(name)
+    place = bisect(values, x)
+    beside = by_value[max(place - 1, 0) : place + 1]
+    return min(beside, key=lambda pair: (abs(pair[0] - x), -pair[0] if away else pair[1] & 1))[1]
 
 
 FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 120, "e3m3b3": Fraction(15, 8)}
@@ -92,13 +105,11 @@ def quantized(block, name, scale_name, policy):
             exponent += {"floor": False, "ceil": ratio > 1, "nearest": ratio**2 >= 2}[policy]
             code = min(max(exponent - exponent_of(top), -127), 127) + 127
     else:
-        values = {code: scale_format.exact_value(code) for code in range(127)}
-        code = max(rounded(largest / top, values), 1)
+        code = max(rounded(largest / top, scale_name), 1)
     scale = scale_format.exact_value(code)
-    magnitudes = {int(code): fmt.exact_value(int(code)) for code in fmt.magnitude_codes}
     codes = []
     for x in block:
-        magnitude = rounded(abs(Fraction(x)) / scale, magnitudes, name == "hif8")
+        magnitude = rounded(abs(Fraction(x)) / scale, name, name == "hif8")
         is_negative = np.signbit(x) and (magnitude or fmt.kinds[fmt.sign_bit] is golden.Kind.ZERO)
         codes.append(magnitude | fmt.sign_bit if is_negative else magnitude)
     return codes, code

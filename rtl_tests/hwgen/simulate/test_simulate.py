@@ -317,7 +317,7 @@ def test_a_missing_simulator_is_named(tmp_path, capsys, monkeypatch):
 @NEEDS_ICARUS
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), exhaustive(signal.SIGHUP, 129)])
 def test_an_interrupt_ends_the_simulator(number, status, tmp_path):
-    words = ["simulate", "mac", "--format", "hif8", "--vectors", "400000", "--sim", "icarus", "-o", str(tmp_path)]
+    words = ["simulate", "mac", "--format", "hif8", "--vectors", "100000", "--sim", "icarus", "-o", str(tmp_path)]
     with running([sys.executable, "-m", "hwgen", *words]) as process:
         wait_until(lambda: bool(list(tmp_path.rglob("progress"))), process)
         process.send_signal(number)

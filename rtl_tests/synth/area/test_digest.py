@@ -38,12 +38,14 @@ OUTSIDE = (
 
 @pytest.fixture
 def tree(tmp_path, monkeypatch):
-    """A copy of our packages; imports are read once for each text."""
+    """A copy of our packages, in which no file comes or goes; each text is read for imports and docstrings once."""
     for package in ("golden", "hwgen", "synth"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, tmp_path / package, ignore=ignored)
     read = digest._imported
     monkeypatch.setattr(digest, "_imported", cache(lambda *arguments: tuple(read(*arguments))))
+    monkeypatch.setattr(digest, "_file", cache(digest._file))
+    monkeypatch.setattr(digest, "without_docstrings", cache(without_docstrings))
     return tmp_path
 
 

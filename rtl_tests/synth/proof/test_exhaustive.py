@@ -23,9 +23,11 @@ NARROW = [name for name in KINDS if golden.get(name).width < 8]
 # -- whole blocks ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["hif8", *NARROW])
+@pytest.mark.parametrize("name", [exhaustive("hif8"), *NARROW])
 def test_every_case_of_macs_into_binary16(name):
-    """``hwgen verify all`` checks the MACs of all formats, and test_mac.py simulates those of all kinds."""
+    """``hwgen verify all`` checks the MACs of all formats, a block of README that of hif8; test_mac.py simulates all
+    kinds.
+    """
     evidence = check(build("mac", name))
     assert (evidence.verdict, evidence.counterexamples) == (EQUAL, [])
     assert evidence.cases == 1 << (2 * golden.get(name).width + 16)

@@ -10,13 +10,15 @@ import golden
 from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, prover
-from rtl_tests.support.selection import exhaustive, in_turn, kind_of_format, one_of_each
+from rtl_tests.support.selection import exhaustive, in_turn, kind_of_format, one_of_each, only
 from synth.proof.everything import CONVERTED, PROJECTED, projections
 from synth.proof.evidence import DIFFERENT, EQUAL
 
 PROJECTIONS = list(projections())
 SOME = in_turn(itemgetter(1, 2), PROJECTIONS)
 """One of each source and rounding; ``hwgen verify all`` checks all of them."""
+FEW = [*in_turn(itemgetter(2), SOME), ("e8m0", "binary32", "toward_negative", "saturate")]
+"""Of these, one of each rounding, in which sources take turns, and one of the format and the rule that remain."""
 
 
 def test_projections_are_all_roundings_and_overflows():
@@ -28,7 +30,12 @@ def test_projections_are_all_roundings_and_overflows():
     assert len(PROJECTIONS) == 795
 
 
-@pytest.mark.parametrize(("name", "source", "rounding", "overflow"), SOME)
+def test_few_have_each_format_source_rounding_and_overflow():
+    for place in range(4):
+        assert {row[place] for row in FEW} == {row[place] for row in SOME}
+
+
+@pytest.mark.parametrize(("name", "source", "rounding", "overflow"), only(FEW, SOME))
 def test_every_rounding_of_each_source(name, source, rounding, overflow):
     design = build("encoder", name, source=source, rounding=rounding, overflow=overflow)
     evidence = check(design)

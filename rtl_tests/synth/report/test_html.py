@@ -1,7 +1,5 @@
 """The report's page in a browser: no network requests, tables that sort and filter, plots, phones and dark pages."""
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from matplotlib.image import imread
@@ -118,13 +116,16 @@ def test_words_filter(opened):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_plot_is_a_picture_on_white(opened, tmp_path, scheme):
-    """Every plot stands below the heading of its section and has text, lines and colours in either scheme."""
+    """Every plot stands below the heading of its section and has text, lines and colours.
+
+    One style is for all plots, so in the dark scheme the first plot of each section is compared.
+    """
     page = opened(scheme=scheme)
     assert page.locator("main h2").all_inner_texts() == [title for title, _ in SECTIONS.values()]
     for anchor, (_, plots) in SECTIONS.items():
         images = page.locator(f"#{anchor} img").all()
         assert len(images) == plots
-        for place, image in enumerate(images):
+        for place, image in enumerate(images if scheme == "light" else images[:1]):
             file, box = tmp_path / f"{anchor}_{place}.png", image.bounding_box()
             image.screenshot(path=file)
             picture = np.rint(255 * imread(file)[..., :3]).astype(int)
@@ -153,9 +154,11 @@ def test_no_text_of_a_plot_covers_another(opened):
         assert len(boxes) > 10
         for left, top, right, bottom, text in boxes:
             assert min(left, top, width - right, height - bottom) >= 0, text
-        for one, other in combinations(boxes, 2):
-            apart = max(one[0] - other[2], other[0] - one[2], one[1] - other[3], other[1] - one[3])
-            assert apart > -3, (one, other)  # boxes are as high as a line
+        left, top, right, bottom = np.array([box[:4] for box in boxes], float).T[:, :, np.newaxis]
+        apart = np.maximum.reduce([left - right.T, left.T - right, top - bottom.T, top.T - bottom])
+        np.fill_diagonal(apart, np.inf)
+        one, other = np.unravel_index(apart.argmin(), apart.shape)
+        assert apart.min() > -3, (boxes[one], boxes[other])  # boxes are as high as a line
 
 
 def test_a_phone_scrolls_down_only(opened):

@@ -10,7 +10,7 @@ import pytest
 import golden
 from golden.refusal import BadValue
 from hwgen.tools.process import ToolError
-from rtl_tests.support.cluster import cluster_of_two
+from rtl_tests.support.cluster import cluster_of
 from rtl_tests.synth.area.test_jobs import JOB
 from synth.area.jobs import Job
 from synth.area.runner import LocalPool, measure
@@ -30,14 +30,21 @@ to = ["unpacked", "binary16"]
 
 @pytest.fixture
 def cluster(tmp_path):
-    with cluster_of_two(tmp_path) as cluster:
+    with cluster_of(2, tmp_path) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def small_cluster(tmp_path_factory):
+    """A cluster with one worker, for tests that leave its processes as they are."""
+    with cluster_of(1, tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
 
 
 def connect(cluster):
     deadline = time.monotonic() + 60
     pool = DaskPool(cluster.address, patience=60)
-    while len(pool._client.nthreads()) < 2 and time.monotonic() < deadline:
+    while len(pool._client.nthreads()) < len(cluster.workers) and time.monotonic() < deadline:
         time.sleep(0.2)
     return pool
 
@@ -128,9 +135,9 @@ def with_a_bug(job, timeout):
     return list(zip((1,), (), strict=True))
 
 
-def test_a_bug_on_a_worker_is_raised_unchanged(cluster):
+def test_a_bug_on_a_worker_is_raised_unchanged(small_cluster):
     """The traceback has the place of the bug. A tool that fails on a worker is a failed job."""
-    pool = connect(cluster)
+    pool = connect(small_cluster)
     pool._client.run(setattr, Job, "execute", with_a_bug)
     (outcome,) = measure([replace(JOB, top="broken")], pool)
     assert (outcome.error, outcome.log) == ("broken on gates: Yosys did not write it", "a log")
@@ -140,9 +147,9 @@ def test_a_bug_on_a_worker_is_raised_unchanged(cluster):
     pool.close()
 
 
-def test_another_version_is_refused(cluster):
-    connect(cluster).close()
+def test_another_version_is_refused(small_cluster):
+    connect(small_cluster).close()
     with pytest.raises(
         BadValue, match=r"^dask: the worker .* runs another version of the program or its tools; install the same one "
     ):
-        DaskPool(cluster.address, expected="0" * 64)
+        DaskPool(small_cluster.address, expected="0" * 64)
