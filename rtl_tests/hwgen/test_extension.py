@@ -13,6 +13,7 @@ import pytest
 from rtl_tests.support.formal import symbiyosys
 from rtl_tests.support.optional import NEEDS_GIT, NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.selection import exhaustive
 
 PATCHES = ROOT / "rtl_tests" / "support" / "patches"
 CASES = {
@@ -131,11 +132,12 @@ def test_the_properties_are_proved(patched_tree):
 
 @NEEDS_GIT
 @pytest.mark.parametrize("patched_tree", ["toy_option.patch"], indirect=True)
-def test_verify_takes_the_option_from_the_reference(patched_tree):
+@pytest.mark.parametrize(("name", "bits"), [("e3m2", 28), exhaustive("ocp_e4m3", 32)])
+def test_verify_takes_the_option_from_the_reference(patched_tree, name, bits):
     tree, block, option, _, _ = patched_tree
-    words = ["verify", block, "--format", "e3m2", f"--{option}", "-o", "evidence"]
+    words = ["verify", block, "--format", name, f"--{option}", "-o", "evidence"]
     equal, unproved = hwgen(tree, words, [*words, "--accumulator", "binary32"], statuses=[0, 1])
-    assert equal.startswith(f"e3m2_mac_binary16_{option}: equal to the reference model on all 2^28 inputs")
+    assert equal.startswith(f"{name}_mac_binary16_{option}: equal to the reference model on all 2^{bits} inputs")
     assert f"the proof does not support the option {option}" in unproved
 
 
