@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 
 from golden.refusal import BadValue, about
@@ -69,10 +70,14 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         raise BadValue(option, f"{subject.top} cannot be mapped: {reason}{hint}", ": ") from error
     progress = Progress()
     try:
-        evidence = verify(subject, netlist, store, arguments.jobs, _reporter(progress))
+        check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
+        evidence = check(netlist, store, arguments.jobs, _reporter(progress))
     except (IncompleteError, KeyboardInterrupt) as error:
         progress.clear()
         return _interrupted(store, subject.evidence("").name, error)
+    except NetlistError as error:
+        progress.clear()
+        raise BadValue("--verilog", str(error), ": ") from error
     progress.clear()
     print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
     return 0 if evidence.verdict == EQUAL else 1

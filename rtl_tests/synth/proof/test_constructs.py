@@ -12,6 +12,7 @@ from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from synth.area import liberty
+from synth.proof import files
 from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 
@@ -54,6 +55,9 @@ endmodule
 # Columns: construct, body, what verify says; None: nothing, for verify may prove it.
 INITIAL, DELAY = "give {} an initial value", "delay a signal, except by q <= #1 d"
 STRING = "have a backslash, a grave accent or a line break in a string or name"
+ALIKE = "must be understood alike by Yosys's two readers, read_verilog and read_slang"
+UNDEFINED = "has outputs that may depend on the undefined value x, or on undriven nets"
+ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
 TABLE = [
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
     ("initial", "reg [15:0] n; initial n = r; assign bits = n;", INITIAL.format("n")),
@@ -208,12 +212,12 @@ TABLE = [
         "counter that its loop changes",
         "reg [15:0] m; integer i, n; always @(posedge clk) begin n = 0; for (i = 0; i < 4; i = i + 1)"
         " begin n = n + 1; i = i + 1; end m <= n == 4 ? r : 0; end assign bits = m;",
-        "count a loop by i, unless it is an integer that the loop does not change",
+        ALIKE,
     ),
     (
         "counter that overflows",
         "reg [15:0] m; reg [1:0] i; always @(posedge clk) for (i = 0; i < 4; i = i + 1) m <= r; assign bits = m;",
-        "count a loop by i, unless it is an integer that the loop does not change",
+        ENDLESS,
     ),
     (
         "output of a task",
@@ -243,7 +247,7 @@ TABLE = [
     (
         "long constant",
         "assign bits = ('hF_FFFF_FFFF > 'hFFFF_FFFF) ? 16'd0 : r;",
-        "have a constant of more than 32 bits without its size",
+        ALIKE,
     ),
     (
         "word at a sum",
@@ -297,12 +301,12 @@ TABLE = [
     (
         "part of a target",
         "reg [15:0] n; always @* begin n = r; n[code[7:4] -: 3] = r[code[7:4] +: 3]; end assign bits = n;",
-        "assign bits of n by -: or from a sum",
+        UNDEFINED,
     ),
     (
         "part of a target at a sum",
         "reg [15:0] n; always @* begin n = r; n[code[7:4] - 2 +: 3] = r[code[7:4] +: 3]; end assign bits = n;",
-        "assign bits of n by -: or from a sum",
+        UNDEFINED,
     ),
     (
         "part of a target at a product",
@@ -318,7 +322,7 @@ TABLE = [
     (
         "target twice",
         "reg [2:0] n; always @* {n[1:0], n[2:1]} = {code[0], 3'd1}; assign bits = n[1] ? r : 0;",
-        "assign n twice at once",
+        ALIKE,
     ),
     (
         "parts of a target",
@@ -345,7 +349,7 @@ TABLE = [
     (
         "long decimal",
         "assign bits = 2147483648 > 0 ? r : 16'd0;",
-        "have a constant of more than 31 bits without its size",
+        ALIKE,
     ),
     (
         "wor",
@@ -387,7 +391,7 @@ TABLE = [
         "constant function",
         "function [2:9] f; input [2:9] n; begin f = n; f[3:5] = 3'b110; end endfunction"
         " localparam [7:0] N = f(8'h37); assign bits = N == 8'h37 ? r : 0;",
-        "have a range that does not end at 0 in f",
+        ALIKE,
     ),
     (
         "delay in seconds",
@@ -423,7 +427,7 @@ SYSTEM_TABLE = [
     (
         "enumeration",
         "enum {A = -1, B} e; assign e = A; assign bits = e < 0 ? 16'd0 : r;",
-        "have an enumeration without a type",
+        ALIKE,
     ),
     (
         "race of a member",
@@ -458,7 +462,7 @@ SYSTEM_TABLE = [
         "structure and member",
         "struct packed {logic [1:0] a; logic [1:0] b;} s; always_comb {s.a, s} = {code[0], 5'd1};"
         " assign bits = s.a ? 0 : r;",
-        "assign s twice at once",
+        ALIKE,
     ),
     (
         "part of a member at a sum",
@@ -498,7 +502,7 @@ SYSTEM_TABLE = [
         "array in a function",
         "typedef logic [1:0][3:0] t; function automatic [3:0] f(t a); f = a[1]; endfunction"
         " assign bits = f(code) == code[1] ? r : 0;",
-        "have an array of several dimensions in f",
+        ALIKE,
     ),
     (
         "filled input",
@@ -509,18 +513,18 @@ SYSTEM_TABLE = [
     (
         "cast to byte",
         "assign bits = (byte'(code) < 0) ? 0 : r;",
-        "cast to a type, or cast a choice or a negative value",
+        ALIKE,
     ),
     (
         "cast to a type",
         "typedef logic [11:0] t; wire signed [7:0] k = code; wire [15:0] n = t'(k);"
         " assign bits = n[15] == k[7] ? r : 0;",
-        "cast to a type, or cast a choice or a negative value",
+        ALIKE,
     ),
     (
         "cast of a choice",
         "wire [11:0] n = 12'(code[0] ? code : -8'sd1); assign bits = n[11] ? 0 : r;",
-        "cast to a type, or cast a choice or a negative value",
+        ALIKE,
     ),
     ("cast to a size", "wire [11:0] n = 12'(code) + 4'(code); assign bits = n[11] ? 0 : r;", None),
     (
@@ -626,12 +630,51 @@ def test_what_simulators_and_synthesis_read_differently_is_refused(tmp_path, cap
     if problem is None:
         assert text.startswith("mine: equal to the reference model on all 256 inputs")
         return
+    if text == f"hwgen: --verilog: mine {problem}\n":
+        return
     first, last = 2, 1 + len(body.splitlines())
     for line in range(first, last + 1):
         reason = f"mine must not {problem} (line {line}): simulators and synthesis read that differently"
         if text == f"hwgen: --verilog: {reason}\n":
             return
     pytest.fail(text)
+
+
+READ_OTHERWISE = (
+    "counter of a function and its caller",
+    "parameter with a sign",
+    "part at a sum",
+    "part of a member at a sum",
+    "array of a signed type",
+    "type of a package",
+    "filled parameter",
+)
+
+
+@pytest.mark.parametrize("name", READ_OTHERWISE)
+def test_two_readers_must_agree_on_what_no_rule_refuses(tmp_path, capsys, monkeypatch, name):
+    monkeypatch.setattr(files, "refuse_misread", lambda *_: None)
+    tables = ((".v", TABLE), (".sv", SYSTEM_TABLE))
+    body, suffix = next((row[1], end) for end, rows in tables for row in rows if row[0] == name)
+    assert message(tmp_path, capsys, module(body), False, suffix) == f"hwgen: --verilog: mine {ALIKE}\n"
+
+
+@pytest.mark.parametrize("condition", ["byte'(8'hff) < 0", "byte'(8'hff) > 0"])
+def test_two_readers_that_differ_on_one_input(tmp_path, capsys, condition):
+    mac, file = build("mac", "e2m1"), tmp_path / "mine.sv"
+    head, end, body = texts([mac])[mac.name].partition(");\n")
+    width = next(port.width for port in mac.ports if port.name == "acc_out")
+    one = "{a, b, acc_in} == 24'h2_3_4567"
+    file.write_text(
+        f"{head.replace(mac.name, 'mine')}{end}assign acc_out = ({one} && {condition}) ? {width}'d1 : right;\n"
+        f"wire [{width - 1}:0] right; inner u (.*, .acc_out(right));\nendmodule\n"
+        f"{head.replace(mac.name, 'inner')}{end}{body}"
+    )
+    evidence = tmp_path / "evidence"
+    words = ["--format", "e2m1", "--verilog", str(file), "--top", "mine", "-o", str(evidence)]
+    assert main(["verify", "mac", *words]) == 2
+    assert capsys.readouterr().err.endswith(f"hwgen: --verilog: mine {ALIKE}\n")
+    assert not list(evidence.iterdir())
 
 
 def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
@@ -698,7 +741,7 @@ def test_an_input_has_all_its_bits(tmp_path, capsys, connected):
 @pytest.mark.parametrize("body", [pytest.param(row[1], id=row[0]) for row in FREE])
 def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
     sentence = message(tmp_path, capsys, module(body), "clk" in body)
-    undefined = "hwgen: --verilog: mine has outputs that may depend on the undefined value x, or on undriven nets\n"
+    undefined = f"hwgen: --verilog: mine {UNDEFINED}\n"
     early = (
         "hwgen: --verilog: mine must have a latency of 1 cycles from every input to every output, as --stages says\n"
     )

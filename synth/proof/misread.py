@@ -1,0 +1,187 @@
+"""What synthesis and simulators read differently in Verilog: it is refused, with its line.
+
+What Yosys parses is judged: the text behind its preprocessor, and its syntax tree.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+
+from synth.proof.gates import NetlistError
+from synth.proof.syntax import ASSIGN, PARAMETERS, Node, forest
+
+_MACROS = (
+    r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
+    r"|COCOTB_\w+|coverage_block_off|systemc_clock"
+)
+"""Macros that synthesis or a simulator defines by itself."""
+_DIRECTIVES = (
+    r"__\w+__|timescale|celldefine|default_nettype|resetall|include|line|pragma|\w+_\w*(?:drive|mode|keywords)\w*"
+)
+"""Names that some simulators take for macros when a condition asks."""
+
+_FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
+_WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
+_ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
+_ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
+_SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
+_SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"""|"(?:\\.|[^"\\])*"|\\\S+', re.S)
+"""Comments, strings, and names that begin with a backslash, which may contain quotes and slashes."""
+
+
+def refuse_misread(text: str, log: str, top: str, cells: Collection[str]) -> None:
+    """Refuse a user's file, given Yosys's log of ``read_verilog -ppdump -dump_ast1``; ``cells`` are names of cells.
+
+    The NetlistError has the line in the file.
+    """
+    for line, problem in _problems(text, log, rf"\{top}", cells):
+        raise NetlistError(f"{top} must not {problem} (line {line}): simulators and synthesis read that differently")
+
+
+def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
+    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS})\b", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[3]}"
+    for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[1]}"
+    for match in re.finditer(r"`define\s+\w+\((?:\\\n|[^\n])*?\"", text):
+        yield _line(text, match), "have a string in a macro with arguments"
+    for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
+        yield _line(text, match), f"use {match[2]}"
+    code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
+    code = code.partition("\n")[2].rpartition("`file_pop")[0]
+    for verilog in (text, code):
+        has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
+        for match in _SKIPPED.finditer(verilog):
+            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]", match[0][1:])):
+                yield _line(verilog, match), "have a backslash, a grave accent or a line break in a string or name"
+            if match[0][0] == "\\" and "." in match[0] and has_members:
+                yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
+    code = _SKIPPED.sub(_blank, code)
+    for match in re.finditer(r"`(line|file_\w+)", code):
+        yield _line(code, match), f"use `{match[1]}"
+    for match in re.finditer(r"\b(wand|wor|triand|trior)\b", code):
+        yield _line(code, match), f"use {match[1]}"
+    modules = {node.name: node for node in forest(trees)}
+    names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
+    is_coarse = re.search(r"`timescale\s+10*\s*(s|ms|us)\b", _SKIPPED.sub(_blank, text)) is not None
+    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
+        is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
+        is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
+        if not is_usual and (is_label or match[1] not in names):
+            yield _line(code, match), "delay a signal, except by q <= #1 d"
+    for match in re.finditer(r"\balways\b(?!\s*@)", code):
+        yield _line(code, match), "use always without @"
+    waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()
+    while fresh := waiting - used:
+        used |= fresh
+        waiting |= {cell for name in fresh if name in modules for cell in modules[name].names("CELLTYPE")}
+    for name in sorted(used & modules.keys()):
+        yield from _misread(modules[name], modules)
+
+
+def _misread(module: Node, modules: Collection[str]) -> Iterator[tuple[int, str]]:
+    changed = {name for node in module.all("ALWAYS", "ASSIGN") for name in node.written(*ASSIGN)}
+    fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR") | module.counters()
+    fixed |= module.names("MEMORY") - changed
+    initial, line = set[str](), module.line
+    lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
+    for node in module.all():
+        line = node.line or line
+        if problem := _odd_value(node):
+            yield line, problem
+        for target in node.targets() if node.kind in ASSIGN else ():
+            if target.name in lists and any(place.names("IDENTIFIER") - fixed for place in target.children):
+                yield line, f"assign a word of {target.name[1:]} by a variable place"
+        terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
+        if any(term.names("IDENTIFIER") - fixed for term in terms):
+            yield line, f"select from {node.name[1:]} by a sum"
+        if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
+            yield line, _WORDS.get(node.kind, f"use {node.name}")
+        for kind, digits, words in _ITEMS:
+            if node.kind == kind and any(re.search(digits, item.rest) for item in node.children[:-1]):
+                yield node.children[0].line, f"have {words}"
+        if node.kind in ("DIV", "MOD") and (unknown := node.children[1].names("IDENTIFIER") - fixed):
+            yield line, f"divide by {min(unknown)[1:]}, which may be 0"
+        if (
+            node.kind in ("FCALL", "CELLTYPE")
+            and node.name.startswith(r"\$")
+            and node.name not in {*_FUNCTIONS, *modules}
+        ):
+            yield line, f"use {node.name[1:]}"
+        if node.kind == "TASK" and any("output" in port.rest and "signed" in port.rest for port in node.children):
+            yield line, f"have an output with a sign in {node.name[1:]}"
+        if node.kind in ("FUNCTION", "TASK"):
+            counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
+            for name in (node.written(*ASSIGN) | node.read()).keys() - fixed | counted:
+                yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
+        if node.kind == "INITIAL":
+            for name, place in (node.written(*ASSIGN) | node.read()).items():
+                if name not in fixed or name in initial:
+                    yield place, f"give {name[1:]} an initial value"
+            initial |= node.written(*ASSIGN).keys()
+        if node.kind == "ALWAYS":
+            yield from _misread_block(node, module, fixed)
+
+
+def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:
+    body, kinds = block.children[-1], {node.kind for node in block.children}
+    at_once, later, read = body.written("ASSIGN_EQ"), body.written("ASSIGN_LE"), body.read()
+    if kinds & {"POSEDGE", "NEGEDGE"}:
+        for task in module.all("TASK"):
+            if task.name in body.names("TCALL") and any("output" in port.rest for port in task.children):
+                yield block.line, f"call {task.name[1:]}, which has outputs, in a clocked block"
+        if "EDGE" in kinds:
+            yield block.line, "mix edges and levels in one list"
+        for node in module.all(but=block) if at_once else ():
+            inner = next((name for name in at_once if f".{name[1:]}." in node.name + "."), node.name)
+            if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
+                yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
+        for name in at_once.keys() & later.keys():
+            yield later[name], f"assign {name[1:]} by = and <="
+        return
+    for name, line in later.items():
+        yield line, f"assign {name[1:]} by <= in a block without a clock"
+    own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
+    variables = {name: set[str]() for name in own}
+    variables |= {node.name: node.members for node in module.all("WIRE") if node.name in own}
+    for node in body.read_early(variables, set()) if own & body.read(()).keys() else ():
+        yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
+    needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
+    listed = {
+        event.children[0].name for event in block.children if event.kind == "EDGE" if not event.children[0].children
+    }
+    for name in needed.keys() - listed if "EDGE" in kinds else ():
+        yield needed[name], f"read {name[1:]} outside the list of its block always"
+    if not needed and not {node.name for node in block.children} & {"always_comb", "always_latch"}:
+        yield block.line, "have a block always that reads nothing"
+
+
+def _odd_value(node: Node) -> str:
+    """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
+    if node.kind == "CONSTANT" and "signed unsized" in node.rest:
+        return "have a constant with a sign but without its size"
+    if node.kind == "ARGUMENT" and any(re.match(r" bits='1'\(1\) unsized", item.rest) for item in node.children):
+        return "connect '1 to an input"
+    if node.kind == "REALVALUE":
+        return "use real numbers"
+    if node.kind in PARAMETERS and not any(child.kind == "RANGE" for child in node.children):
+        sizes = [int(size) for item in node.all("CONSTANT") for size in re.findall(r"'\((\d+)\)", item.rest)]
+        is_narrow = any(child.kind in _SUMS for child in node.children) and max(sizes, default=32) < 32
+        is_filled = any(re.search(r"'\(1\) unsized", item.rest) for item in node.all("CONSTANT"))
+        if " signed" in node.rest or is_narrow or is_filled:
+            return f"have the parameter {node.name[1:]} without a range"
+    if node.kind == "CASE" and any(
+        re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
+    ):
+        return "choose by the value z"
+    if node.kind == "STRUCT_ITEM" and "signed" in node.rest:
+        return "have a signed member of a structure"
+    is_odd = node.kind == "WIRE" and "signed" in node.rest and node.is_array
+    return "have a signed array of several dimensions" if is_odd else ""
+
+
+def _blank(skipped: re.Match[str]) -> str:
+    return re.sub(r"[^\n]+", "\\\\ " if skipped[0].startswith("\\") else " ", skipped[0])
+
+
+def _line(text: str, match: re.Match[str]) -> int:
+    return text.count("\n", 0, match.end()) + 1

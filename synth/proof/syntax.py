@@ -1,0 +1,149 @@
+"""The syntax tree of Verilog as Yosys dumps it, before any simplification."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from synth.proof.gates import NetlistError
+
+ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
+PARAMETERS = "PARAMETER", "LOCALPARAM"
+_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR")
+_STRUCTURES = "STRUCT", "UNION"
+_NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
+_LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
+
+
+@dataclass(eq=False)
+class Node:
+    """A node of the syntax tree; ``rest`` has the properties that follow its name."""
+
+    kind: str
+    line: int
+    name: str
+    rest: str
+    children: list["Node"] = field(default_factory=list)
+    member: str = ""
+    """Of an identifier, the member of a structure, e.g. ``.a``; a member of that is one more child."""
+
+    def all(self, *kinds: str, but: "Node | None" = None) -> Iterator["Node"]:
+        """This node and those below it, of some kinds or all, without those of one below."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            waiting += [child for child in reversed(node.children) if child is not but]
+            if not kinds or node.kind in kinds:
+                yield node
+
+    def names(self, *kinds: str) -> set[str]:
+        return {node.name for node in self.all(*kinds)}
+
+    @property
+    def is_array(self) -> bool:
+        """Whether a variable or one of its members has several dimensions."""
+        counts = (sum(child.kind == "RANGE" for child in node.children) for node in self.all())
+        return any(self.all("MULTIRANGE")) or max(counts) > 1
+
+    @property
+    def members(self) -> set[str]:
+        """The members of a structure; unions have none here, for each of theirs is the whole."""
+        items = [] if " union" in self.rest else self.children
+        return {"." + item.name.lstrip("\\") for item in items if item.kind in ("STRUCT_ITEM", *_STRUCTURES)}
+
+    def targets(self) -> list["Node"]:
+        """The variables that an assignment writes, or a loop counts."""
+        if self.kind == "IDENTIFIER":
+            return [self]
+        parts = self.children if self.kind == "CONCAT" else self.children[:1]
+        return [target for part in parts for target in part.targets()]
+
+    def counters(self) -> set[str]:
+        """The variables that loops count, and nothing else writes."""
+        loops = list(self.all("FOR", "GENFOR"))
+        heads = {id(step) for loop in loops for step in (loop.children[0], loop.children[2])}
+        written = {node.name for step in self.all(*ASSIGN) if id(step) not in heads for node in step.targets()}
+        return {node.name for loop in loops for node in loop.targets()} - written
+
+    def written(self, *kinds: str) -> dict[str, int]:
+        """Lines of the variables that are written here, but not declared here."""
+        inner = self.names("WIRE") | self.counters()
+        nodes = [target for node in self.all(*kinds) for target in node.targets()]
+        return {node.name: node.line for node in nodes if node.name not in inner}
+
+    def read(self, inner: Collection[str] | None = None) -> dict[str, int]:
+        """The same for variables that are read."""
+        targets = {id(node) for assign in self.all(*ASSIGN) for node in assign.targets()}
+        inner = self.names("WIRE") | self.counters() if inner is None else inner
+        nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
+        return {node.name: node.line for node in nodes if node.name not in inner}
+
+    def read_early(self, variables: Mapping[str, Collection[str]], done: set[str]) -> Iterator["Node"]:
+        """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``.
+
+        ``variables`` have the members of structures.
+        """
+        if self.kind == "IDENTIFIER" and self.name in variables:
+            members = {self.member} if self.member else variables[self.name]
+            if self.name not in done and not (members and {self.name + member for member in members} <= done):
+                yield self
+        targets = self.targets() if self.kind == "ASSIGN_EQ" else []
+        branches = []
+        for child in [*self.children[1:], *targets] if targets else self.children:
+            branch = set(done) if self.kind in ("CASE", "FOR", "WHILE", "REPEAT") else done
+            for below in child.children if child in targets else [child]:
+                yield from below.read_early(variables, branch)
+            branches += [branch] if child.kind.startswith("COND") else []
+        done |= {target.name + target.member for target in targets if not target.children}
+        if any(child.kind.startswith("COND") and child.children[0].kind == "DEFAULT" for child in self.children):
+            done |= set.intersection(*branches)
+
+
+def forest(dump: str) -> list[Node]:
+    """The modules in a dump of syntax trees; the indentation of a line is its depth."""
+    path: list[tuple[int, Node]] = [(0, Node("", 0, "", ""))]
+    lines = _NODE.findall(dump)
+    if len(lines) != len(_LINE_OF_TREE.findall(dump)):
+        raise NetlistError("Yosys's syntax tree has a line that hwgen cannot read")
+    for indent, kind, line, attribute, name, rest in lines:
+        node = Node(kind or "ATTR", int(line or 0), attribute or name, rest)
+        while path[-1][0] >= len(indent):
+            path.pop()
+        if kind in _STRUCTURES and name and path[-1][1].kind not in _STRUCTURES:
+            node.kind, node.rest = "WIRE", f"{rest} {kind.lower()}"
+        path[-1][1].children.append(node)
+        path.append((len(indent), node))
+    _resolve(path[0][1])
+    # names that are declared in a scope become others, which begin with another character: inner scopes first
+    for number, scope in enumerate(reversed(list(path[0][1].all(*_SCOPES)))):
+        declared = {node.name for node in scope.children if node.kind in _DECLARED}
+        for node in scope.all("IDENTIFIER", *_DECLARED) if declared else ():
+            node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
+    return path[0][1].children
+
+
+def _resolve(tree: Node) -> None:
+    """Give variables what their types say, and separate members of structures from the names of variables."""
+    types: dict[str, list[Node]] = {}
+    for node in tree.all("TYPEDEF"):
+        types.setdefault(node.name[1:].rpartition("::")[2], []).append(node.children[0])
+    for node in tree.all():
+        found: list[Node] = []
+        for child in node.children:  # which grows
+            name = child.name[1:].rpartition("::")[2] if child.kind == "WIRETYPE" else ""
+            for definition in (item for item in types.get(name, ()) if item not in found):
+                found.append(definition)
+                node.kind = "MEMORY" if (node.kind, definition.kind) == ("WIRE", "MEMORY") else node.kind
+                node.rest += f" {definition.rest} {definition.kind.lower()}"
+                node.children += definition.children
+        while node.kind == "PREFIX":  # g[0].m
+            *places, inner = node.children
+            node.kind, node.name = inner.kind, f"{node.name}.{inner.name[1:]}"
+            node.children = [*places, *inner.children]
+    for module in tree.children:
+        declared = module.names(*_DECLARED) - module.names("GENBLOCK", "CELL")
+        unions = {node.name for node in module.all("WIRE") if not node.members}
+        for node in module.all("IDENTIFIER"):
+            name, *members = node.name.split(".")
+            if members and name in declared and node.name not in declared:
+                node.name, node.member = name, "" if name in unions else "." + members[0]
+                node.children += [Node("MEMBER", node.line, "", "")] * (len(members) > 1)
