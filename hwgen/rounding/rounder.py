@@ -144,6 +144,8 @@ class Rounder:
         if self.order.first_missing:
             in_gap = at.named("in_first_gap", lower == self.order.zero)
             value = Mux(in_gap, self._round_first_gap(at, half, below) & at.relevant, value)
+        if self.fmt.posit_rounding:
+            value = value | (at.under & at.parts.nonzero)
         return value if self.fmt.has_zero else value & at.relevant
 
     def _inexact(self, at: Position, neighbour: LowerNeighbour) -> Value:
