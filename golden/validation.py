@@ -128,16 +128,18 @@ def check_values(fmt: Format) -> None:
         refuse(f"code 0 must be {what}, and there must be at least one larger value")
     low, high, distances = codes[:-1], codes[1:], np.diff(values)
     is_equal, has_same_parity = distances == 0, (low ^ high) & 1 == 0
-    below, above = np.frexp(values[:-1]), np.frexp(values[1:])
-    has_middle = (below[0] == 0.5) & (above[0] == 0.5) & ((above[1] - below[1]) % 2 == 0)  # its exponent is an integer
-    has_hole = (values[:-1] > 0) & (distances != fmt.quanta(low)) & ~(has_middle & fmt.posit_rounding)
+    (fractions, exponents), steps = np.frexp(values), np.diff(np.frexp(values)[1])
+    are_powers, steps = (fractions[:-1] == 0.5) & (fractions[1:] == 0.5), np.maximum(steps, 1)
+    of_posits = fmt.posit_rounding & are_powers & (steps & steps - 1 == 0) & ((exponents[:-1] - 1) % steps == 0)
+    has_hole = (values[:-1] > 0) & (distances != fmt.quanta(low)) & ~of_posits
     for place in np.flatnonzero(is_equal | has_same_parity | has_hole)[:1]:
         pair = f"codes {low[place]:#x} and {high[place]:#x}"
         if is_equal[place]:
             refuse(f"{pair} have the same value")
         if has_same_parity[place]:
             refuse(f"{pair} are neighbours of the same parity, so that ties have no even code")
-        but = ", unless both are powers of two, and so is their geometric mean" if fmt.posit_rounding else ""
+        posit = ", unless these are 2 to successive multiples of 2, 4, 8 and so on"
+        but = posit if fmt.posit_rounding else ""
         refuse(f"there must be no hole between the values of {pair}{but}")
     if fmt.has_zero:
         first = codes[1].item()
