@@ -288,10 +288,8 @@ def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int, source: s
     return biased(Format, name, exponent_bits, fraction_bits, bias, f"{source}; specification, section 5", **fields)
 
 
-_INTEGER_CITE = "integers in two's complement, the lowest one included; specification, section 11"
-_POSIT_CITE = (
-    "Standard for Posit Arithmetic (2022), sections 3 and 4, for any number of exponent bits; specification, section 11"
-)
+_INTEGER_CITE = "integers in two's complement, the lowest one included; specification, section 13"
+_POSIT_CITE = "Standard for Posit Arithmetic (2022), sections 3 and 4; specification, section 13"
 
 
 def _integer(name: str, width: int) -> Format:
@@ -307,7 +305,7 @@ def _posit(name: str, width: int, exponent_bits: int) -> Format:
     A long regime leaves fewer bits of the exponent than these, or none; those that are cut off are zeros.
     """
     body, rows = width - 1, [Row("0" * (width - 1), Fixed(0), 0, hidden=0)]
-    for run, (bit, end) in itertools.product(range(1, width), ("10", "01")):
+    for run, (bit, end) in itertools.product(range(1, width), (("1", "0"), ("0", "1"))):
         prefix = (bit * run + end)[:body]
         base = (run - 1 if bit == "1" else -run) << exponent_bits
         left = body - len(prefix)

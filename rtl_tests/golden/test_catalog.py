@@ -238,7 +238,7 @@ MALFORMED = {
     "strange key": (
         edited("width = 8", "width = 8\nzzz = 1"),
         "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, "
-        "nan_keeps_sign, signed, twos_complement, flush, roundings, overflows",
+        "nan_keeps_sign, signed, twos_complement, flush, posit_rounding, roundings, overflows",
     ),
     "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),
