@@ -30,9 +30,10 @@ class Piece(NamedTuple):
 @cache
 def pieces(fmt: Format) -> tuple[Piece, ...]:
     """All exponents, in order; the first piece has no lower end. There are none if there are no holes."""
-    values = fmt.magnitudes[fmt.magnitudes > 0]
-    present = np.unique(np.frexp(values)[1] - 1).tolist()
-    if not fmt.posit_rounding or present[-1] - present[0] == len(present) - 1:
+    if not fmt.posit_rounding:
+        return ()
+    present = np.unique(np.frexp(fmt.magnitudes[fmt.magnitudes > 0])[1] - 1).tolist()
+    if present[-1] - present[0] == len(present) - 1:
         return ()
     first = -sum(exponent < 0 for exponent in present)  # counts of exponents around 0 are the exponents
     found = [Piece(present[0], 0, first - present[0])]
