@@ -25,12 +25,18 @@ from hwgen.datapath.rows import SumShape
 from hwgen.datapath.summation import sum_product_shape, summed
 from hwgen.netlist.component import Checked
 
+FACTORS = ("binary16", "bfloat16")
+"""Sources and accumulators that can be multiplied, too."""
 
-def code_format(argument: str, fmt: Format | str) -> Format:
-    """Return a format of codes; refuse wide formats, which are only sources, decoder targets and accumulators."""
+
+def code_format(argument: str, fmt: Format | str, *, is_factor: bool = False) -> Format:
+    """Return a format of codes; refuse wide formats, which are only sources, decoder targets and accumulators.
+
+    With ``is_factor``, the :data:`FACTORS` are formats of codes, too.
+    """
     with about(argument):
         known = golden.get(fmt)
-        if known.name in WIDE:
+        if known.name in WIDE and not (is_factor and known.name in FACTORS):
             raise BadValue(None, f"{known.name!r} is a source, decoder target or accumulator, not a format of codes")
     return known
 
@@ -44,10 +50,10 @@ def check_names(argument: str, fmt: Format, *others: Format) -> None:
 
 def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
     """Return the formats of both operands; the second defaults to the first."""
-    a = code_format("a_format", a_format)
+    a = code_format("a_format", a_format, is_factor=True)
     if b_format is None:
         return a, a
-    b = code_format("b_format", b_format)
+    b = code_format("b_format", b_format, is_factor=True)
     check_names("b_format", b, a)
     return a, b
 

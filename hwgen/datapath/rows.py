@@ -41,7 +41,9 @@ class SumShape:
     def largest(self) -> int:
         """The largest product as a multiple of the smallest."""
         shape, power = self.product, scale_range(self.product.scale_bits)[1] - self.lsb_exponent
-        return int(Fraction(shape.a.fmt.largest) * Fraction(shape.b.fmt.largest) * Fraction(2) ** power)
+        return int(
+            Fraction(shape.a.fmt.largest_magnitude) * Fraction(shape.b.fmt.largest_magnitude) * Fraction(2) ** power
+        )
 
     @property
     def product_bits(self) -> int:

@@ -42,8 +42,9 @@ def test_an_empty_cover_and_a_full_one():
 @pytest.mark.parametrize(
     ("name", "source", "rounding"),
     [
-        (name, source, ROUNDINGS[(place + turn) % len(ROUNDINGS)])
+        (name, source, known[(place + turn) % len(known)])
         for turn, name in enumerate(first_of_each(kind_of_format, CODES))
+        for known in [[rounding for rounding in ROUNDINGS if rounding in golden.get(name).roundings]]
         for place, source in enumerate(("binary32", "binary16", "bfloat16"))
     ],
 )
