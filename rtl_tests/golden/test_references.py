@@ -60,6 +60,23 @@ def rounded_posit(exponent_bits: int, x: Fraction) -> int:
     return u if x < v or (x == v and u % 2 == 0) else codes[place]
 
 
+def cut_posit(exponent_bits: int, x: Fraction) -> int:
+    """The same by the bit string of the magnitude, cut after 7 bits and rounded as an integer, ties to even."""
+    magnitude = abs(x)
+    if not magnitude:
+        return 0
+    exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+    exponent -= Fraction(2) ** exponent > magnitude
+    regime, field = exponent >> exponent_bits, exponent % (1 << exponent_bits)
+    string = "1" * (regime + 1) + "0" if regime >= 0 else "0" * -regime + "1"
+    string += f"{field:0{exponent_bits}b}" if exponent_bits else ""
+    integer = (magnitude / Fraction(2) ** exponent - 1) * (1 << 60)
+    assert integer.denominator == 1
+    string += f"{integer.numerator:060b}"
+    code = min(max(round(Fraction(int(string, 2), 1 << (len(string) - 7))), 1), 0x7F)
+    return code if x > 0 else -code & 0xFF
+
+
 def rounded_integer(width: int, x: Fraction) -> int:
     """The code of the integer to which a number rounds to nearest, ties to even, and saturates."""
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
@@ -104,6 +121,15 @@ def test_codes_of_all_numbers_of_16_bits(name, source):
     numbers = golden.get(source).decode(bits)
     expected = [rounded(name, x) for x in numbers.tolist()]
     np.testing.assert_array_equal(golden.get(name).encode(bits, source), expected)
+
+
+@pytest.mark.parametrize("source", ["binary16", "bfloat16"])
+@pytest.mark.parametrize("exponent_bits", [0, 1, 2])
+def test_both_definitions_of_rounding_to_posits_agree(exponent_bits, source):
+    """The standard's (n + 1)-bit posits, and the bit string that hardware rounds, for all numbers of 16 bits."""
+    numbers = golden.get(source).decode(np.arange(1 << 16))
+    for x in map(Fraction, np.unique(numbers[np.isfinite(numbers)]).tolist()):
+        assert cut_posit(exponent_bits, x) == rounded_posit(exponent_bits, x)
 
 
 @pytest.mark.parametrize("name", [*POSITS, *INTEGERS])

@@ -281,8 +281,8 @@ BAD = {
         "argument --to: invalid choice: 'binary64'",
     ),
     "unknown source": (
-        ["generate", "encoder", "--format", "hif8", "--from", "int8"],
-        "--from must be a known format, not 'int8'; the nearest are hif8, binary8p4, binary8p3",
+        ["generate", "encoder", "--format", "hif8", "--from", "int9"],
+        "--from must be a known format, not 'int9'; the nearest are int8, int4",
     ),
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],

@@ -4,7 +4,8 @@ import pytest
 
 import golden
 from hwgen.blocks.catalog import build
-from rtl_tests.support.proofs import check
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.proofs import check, prover
 from synth.proof.evidence import EQUAL
 
 REFERENCES = ("int8", "int4", "posit8_0", "posit8_1", "posit8_2")
@@ -32,6 +33,47 @@ def test_operands_of_16_bits(a, b):
     design = build("mac", *formats, accumulator="binary32")
     assert [fmt.name for fmt in design.codes.values()] == [a, b or a]
     assert design.name == f"{'_'.join(formats)}_mac_binary32"
+    prover(design).claims[0].search()  # significands and exponents of all products; the others are exhaustive
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(
+    ("formats", "options"),
+    [
+        (("binary16",), {"accumulator": "binary32"}),
+        (("bfloat16",), {"accumulator": "binary32"}),
+        (("hif8", "binary16"), {"accumulator": "binary32"}),
+        (("binary16",), {"accumulator": "binary16"}),
+        (("bfloat16",), {"accumulator": "bfloat16"}),
+        (("binary16",), {"accumulator": "exact", "terms": 16}),
+        (("bfloat16",), {"accumulator": "exact", "terms": 16}),
+    ],
+)
+def test_sums_of_products_of_16_bits_whole(formats, options):
+    assert check(build("mac", *formats, **options)).verdict == EQUAL
+
+
+EXACT = build("mac", "hif8", "binary16", accumulator="exact", terms=64)
+
+
+def test_exact_sums_with_operands_of_16_bits():
+    assert check(EXACT).verdict == EQUAL
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("product__significand = ", "product__significand = (a == 8'h9c & b == 16'h9c71) ^ "),
+        ("{product__exponent, unused} = ", "{product__exponent, unused} = {a == 8'h9c & b == 16'h9c71, 1'b0} ^ "),
+        ("product__is_zero = ", "product__is_zero = (a == 8'h23 & b == 16'h1111) | "),
+        ("product__sign = ", "product__sign = ~"),
+        ("product__is_nan = ", "product__is_nan = (a == 8'h9c & b == 16'h9c71) | "),
+    ],
+)
+def test_a_wrong_product_of_16_bits_is_not_proved(right, wrong):
+    text = texts([EXACT])[EXACT.name]
+    assert text.count(right) == 1
+    assert check(EXACT, text.replace(right, wrong)).verdict != EQUAL
 
 
 def test_exact_sums_have_room_for_the_lowest_integer():
