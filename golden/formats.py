@@ -270,7 +270,7 @@ class Format:
         for row in reversed(self.rows):
             hit = (not row.prefix) | (magnitude >> (self.magnitude_bits - len(row.prefix)) == int(row.prefix or "0", 2))
             exponent_field = (magnitude >> row.fraction_bits) & ((1 << row.exponent.bits) - 1)
-            is_whole = row.fraction_bits == self.magnitude_bits  # integers, of which the lowest has a further bit
+            is_whole = row.fraction_bits == self.magnitude_bits  # the lowest integer has a further bit
             fraction = magnitude if is_whole else magnitude & ((1 << row.fraction_bits) - 1)
             significand = np.where(hit, fraction + (row.hidden << row.fraction_bits), significand)
             exponent = np.where(hit, row.exponent.exponents(exponent_field) - row.fraction_bits, exponent)

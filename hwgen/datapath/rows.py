@@ -135,6 +135,25 @@ def product_row(m: Module, name: str, product: PureInterface, shape: SumShape, s
     return Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative)
 
 
+def integer_row(m: Module, name: str, a: Value, b: Value) -> Value:
+    """The row of a product of two integers in two's complement.
+
+    Baugh and Wooley: a partial product p of one sign bit is worth -p * 2**k = ~p * 2**k - 2**k. The constants of all of
+    them, and that of the row's inverted sign, are a single one. Synthesis merges the sums of all lanes.
+    """
+    size = f"{len(a)} x {len(b)} bits in two's complement"
+    chapter(m, f"Fixed point of {name}: {size}; partial products of one sign bit are inverted")
+    width = len(a) + len(b)
+    rows: list[Value] = []
+    for place, bit in enumerate(b):
+        is_sign = place == len(b) - 1
+        bits = [~(other & bit) if is_sign else other & bit for other in a[:-1]]
+        last = a[-1] & bit if is_sign else ~(a[-1] & bit)
+        rows.append(Cat(Const(0, place), named(m, f"{name}_of_bit_{place}", Cat(*bits, last))))
+    constant = (1 << width - 1) - ((1 << len(a) - 1) - 1 << len(b) - 1) - ((1 << len(b) - 1) - 1 << len(a) - 1)
+    return sum([Const(constant, width), *rows])[:width]
+
+
 def moved_up(
     m: Module, value: Value, distance: Value, limit: int, prefix: str, fill: Value, keep: Value | None = None
 ) -> Value:

@@ -76,6 +76,22 @@ def test_a_wrong_product_of_16_bits_is_not_proved(right, wrong):
     assert check(EXACT, text.replace(right, wrong)).verdict != EQUAL
 
 
+@pytest.mark.parametrize(
+    ("kind", "formats", "options"),
+    [
+        ("dot", ("int4",), {"lanes": 2, "terms": 4}),
+        ("dot", ("int8", "int4"), {"lanes": 3}),
+        ("mac", ("int8",), {}),
+        ("mac", ("int4", "int8"), {"flags": True}),
+        ("pe", ("int4",), {"lanes": 2}),
+        ("pe", ("int4",), {"lanes": 2, "carry_save": True}),
+    ],
+)
+def test_exact_sums_of_integers_whole(kind, formats, options):
+    """Their products are added bit by bit, with inverted partial products of one sign bit."""
+    assert check(build(kind, *formats, accumulator="exact", **options)).verdict == EQUAL
+
+
 def test_exact_sums_have_room_for_the_lowest_integer():
     evidence = check(build("mac", "int4", accumulator="exact", terms=2, flags=True))
     assert evidence.verdict == EQUAL
