@@ -167,7 +167,9 @@ def rounding_errors(
     chosen = options(fmt, source, rounding, overflow).rounding
 
     def rounded(random: NDArray[np.int64]) -> NDArray[np.float64]:
-        words = {"random": random.astype(np.uint32), "random_bits": random_bits} if chosen.is_stochastic else {}
+        words: dict[str, Any] = (
+            {"random": random.astype(np.uint32), "random_bits": random_bits} if chosen.is_stochastic else {}
+        )
         return np.abs(fmt.decode(fmt.encode(bits, source, chosen, overflow, **words)))
 
     low = high = rounded(np.zeros(bits.shape, np.int64))

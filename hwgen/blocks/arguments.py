@@ -104,6 +104,7 @@ class Accumulating(Checked):
     scale: Signal
     a_scale: Signal
     b_scale: Signal
+    acc_in: Signal
     acc_out: Signal
     overflow: Signal
     flags: Signal

@@ -77,6 +77,26 @@ def test_a_wrong_product_of_16_bits_is_not_proved(right, wrong):
 
 
 @pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("int4", {"target": "int8", "terms": 4}),
+        ("int4", {"target": "posit8_2", "terms": 4}),
+        pytest.param("hif8", {"target": "int8"}, marks=pytest.mark.exhaustive),
+        pytest.param("posit8_0", {"target": "posit8_2"}, marks=pytest.mark.exhaustive),
+        pytest.param("ocp_e4m3", {"target": "posit8_1"}, marks=pytest.mark.exhaustive),
+        pytest.param("int8", {"target": "binary16"}, marks=pytest.mark.exhaustive),
+    ],
+)
+def test_readouts(name, options):
+    assert check(build("readout", name, **options)).verdict == EQUAL
+
+
+@pytest.mark.parametrize("name", ["int8", "posit8_2"])
+def test_quantizers(name):
+    assert check(build("quantizer", name, lanes=1, source="bfloat16")).verdict == EQUAL
+
+
+@pytest.mark.parametrize(
     ("kind", "formats", "options"),
     [
         ("dot", ("int4",), {"lanes": 2, "terms": 4}),
