@@ -205,7 +205,7 @@ class SumProof(Proof):
         bits = dict(zip(terms.values(), solver.nets(self.netlist, known, list(terms)), strict=True))
         places = [bits.pop(1 << place, solver.false) for place in range(width)]
         minus = [bits.pop(modulus - (1 << place), solver.false) for place in range(width)]
-        if bits:
+        if bits or len({*terms.values()}) < len(terms):
             raise NotShownError(f"lane {lane} is not a row of bits")
         room = max(width + spare, len(significand) + high - low)  # no bit may leave it
         shift = (own - (low - factors.origin) % (1 << len(exponent))).to(max(room, len(exponent)))

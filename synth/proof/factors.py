@@ -61,8 +61,8 @@ class Factors:
             first, second = (found.codes for found in classes)
             rest = weights.reshape(len(second), len(first)) - powers[0][first] - powers[1][second][:, np.newaxis]
             shown(products, (rest != rest[:1] + rest[:, :1] - rest[0, 0]).reshape(-1))
-            shares = rest[0][classes[0].places], (rest[:, 0] - rest[0, 0])[classes[1].places]
-            shares = [power + share for power, share in zip(powers, shares, strict=True)]
+            extra = rest[0][classes[0].places], (rest[:, 0] - rest[0, 0])[classes[1].places]
+            shares = [power + share for power, share in zip(powers, extra, strict=True)]
             keys = [np.where(own, share, np.nan) for own, share in zip(is_number, shares, strict=True)]
             products = lanes.pairs_of(lanes.representatives(lane, exponent, keys), scaled)
             weights = shares[0][products.a] + shares[1][products.b] + products.scale

@@ -192,7 +192,8 @@ class Lanes:
         if products.scale_bits:
             columns.append(products.scale.astype(np.uint16) & np.uint16((1 << products.scale_bits) - 1))
             nets.append(self.netlist.input_nets("scale"))
-        size, known = -(-products.values.size // CASES) * CASES, {}
+        known: dict[int, Planes] = {}
+        size = -(-products.values.size // CASES) * CASES
         for own, column in zip(nets, columns, strict=True):
             known |= dict(zip(own, to_planes(np.resize(column, size), len(own)), strict=True))
         return known
