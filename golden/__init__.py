@@ -11,6 +11,7 @@ from golden.accuracy import (
     dynamic_range,
     model_snr,
     quantization_snr,
+    rounding_errors,
     significand_bits,
 )
 from golden.arithmetic.blocks import dequantize_block, quantize_block
@@ -29,5 +30,5 @@ __all__ = [
     "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow", "Refusal", "Rounding", "Row",
     "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dequantize_block", "dot",
     "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "matmul", "model_snr",
-    "names", "quantization_snr", "quantize_block", "significand_bits",
+    "names", "quantization_snr", "quantize_block", "rounding_errors", "significand_bits",
 ]  # fmt: skip

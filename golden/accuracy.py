@@ -17,10 +17,10 @@ from golden.bits import as_array
 from golden.catalog import get
 from golden.encode import FLOATS, bits_of
 from golden.formats import Format
-from golden.options import target_options
+from golden.options import options, target_options
 from golden.refusal import BadKind, BadValue, check_choice, check_integer
 from golden.rounding import codes_of, grid, round_to_grid
-from golden.rows import Rounding
+from golden.rows import DEFAULT_RANDOM_BITS, Overflow, Rounding
 from golden.validation import MAX_WIDTH
 from golden.wide import wide
 
@@ -121,6 +121,77 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
         noise = [_noise(fmt, deviation, density) for deviation in scales.reshape(-1).tolist()]
     ratio: NDArray[np.float64] = -10 * np.log10(np.array(noise).reshape(scales.shape))
     return ratio
+
+
+class Errors(NamedTuple):
+    """Errors of a rounding on data: see :func:`rounding_errors`."""
+
+    bias: float
+    standard_error: float
+    largest: float
+    snr: float
+
+
+def rounding_errors(
+    name: str | Format, x: NDArray[Any], rounding: str | None = None, random_bits: int = DEFAULT_RANDOM_BITS
+) -> Errors:
+    """Bias of a rounding on data, the bias's standard error, the largest error, and the signal-to-noise ratio.
+
+    The bias is the mean change of a magnitude, as a part of the mean magnitude: above 0, numbers grow. The standard
+    error is that of data drawn independently. The largest error is in units in the last place, the distance of a
+    number's neighbours; the ratio is in dB. Stochastic roundings count with all random words, none of them drawn.
+
+    Parameters
+    ----------
+    name : str or Format
+        A single format of at most 16 bits.
+    x : float16, float32 or ``ml_dtypes.bfloat16`` array
+        The source of the rounding is the type's format. Zeros, and numbers beyond the largest value, are left out. A
+        format without a sign rounds magnitudes.
+    rounding : str, optional
+        Default: the format's.
+    random_bits : int
+        Width of the random words of stochastic roundings.
+    """
+    fmt = _single(name)
+    source, raw = bits_of("x", as_array("x", x))
+    magnitude = np.abs(source.decode(raw))
+    counted = (magnitude > 0) & (magnitude <= fmt.largest)
+    if not counted.any():
+        raise BadValue("x", f"must have a number but 0 of at most {fmt.largest:g}, the largest value of {fmt.name}")
+    magnitude, bits = (
+        magnitude[counted],
+        raw[counted] if fmt.signed else raw[counted] & ~raw.dtype.type(source.sign_bit),
+    )
+    overflow = Overflow.INFINITY if rounding == Rounding.MPTORCH else Overflow.SATURATE
+    chosen = options(fmt, source, rounding, overflow).rounding
+
+    def rounded(random: NDArray[np.int64]) -> NDArray[np.float64]:
+        words: dict[str, Any] = (
+            {"random": random.astype(np.uint32), "random_bits": random_bits} if chosen.is_stochastic else {}
+        )
+        return np.abs(fmt.decode(fmt.encode(bits, source, chosen, overflow, **words)))
+
+    low = high = rounded(np.zeros(bits.shape, np.int64))
+    above = np.zeros(bits.shape, np.int64)  # number of random words that round up: the largest ones
+    if chosen.is_stochastic:
+        count = 1 << random_bits
+        low = np.abs(fmt.decode(fmt.encode(bits, source, Rounding.TOWARD_ZERO, overflow)))
+        high = rounded(np.full(bits.shape, count - 1))
+        for place in reversed(range(random_bits + 1)):
+            tried = np.minimum(above + (1 << place), count)
+            above = np.where(rounded(count - tried) > low, tried, above)
+    share = above / (1 << random_bits)
+    errors = low - magnitude, high - magnitude
+    mean = errors[0] + share * (high - low)
+    square = (1 - share) * errors[0] ** 2 + share * errors[1] ** 2
+    values = grid(fmt).values
+    ulps = np.diff(values)[np.searchsorted(values, magnitude, side="right") - 1]
+    total = float(magnitude.sum())
+    with np.errstate(divide="ignore"):
+        snr = 10 * float(np.log10(np.sum(magnitude**2) / square.sum()))
+    largest = max(float((np.abs(error) / ulps).max()) for error in errors)
+    return Errors(float(mean.sum()) / total, float(mean.std()) * math.sqrt(mean.size) / total, largest, snr)
 
 
 class BestScale(NamedTuple):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import itertools
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,7 @@ _NAMES = (
     "gc_1_3_4_b3", "gc_1_2_5_b1", "gc_1_0_7_b0",
     "ibm_1_4_3", "ibm_1_5_2", "ibm_fp9_1_5_3",
     "e2m1", "e2m3", "e3m2", "e8m0", "ue4m3", "ue5m3",
+    "int8", "int4", "posit8_0", "posit8_1", "posit8_2",
 )  # fmt: skip
 
 FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}", PATTERN)
@@ -285,6 +288,49 @@ def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int, source: s
     return biased(Format, name, exponent_bits, fraction_bits, bias, f"{source}; specification, section 5", **fields)
 
 
+_INTEGER_CITE = "integers in two's complement, the lowest one included; specification, section 13"
+_POSIT_CITE = "Standard for Posit Arithmetic (2022), sections 3 and 4; specification, section 13"
+
+
+def _integer(name: str, width: int) -> Format:
+    """Integers in two's complement, the lowest one included; no infinity and no NaN."""
+    rows = (Row("", Fixed(width - 1), width - 1, hidden=0),)
+    overflows = (Overflow.SATURATE,)
+    return Format(name, width, rows, (), _INTEGER_CITE, twos_complement=True, overflows=overflows)
+
+
+def _posit(name: str, width: int, exponent_bits: int) -> Format:
+    """Posits: a regime, a run of equal bits, counts steps of ``exponent_bits`` bits of the exponent.
+
+    A long regime leaves fewer bits of the exponent than these, or none; those that are cut off are zeros.
+    """
+    body, rows = width - 1, [Row("0" * (width - 1), Fixed(0), 0, hidden=0)]
+    for run, (bit, end) in itertools.product(range(1, width), (("1", "0"), ("0", "1"))):
+        prefix = (bit * run + end)[:body]
+        base = (run - 1 if bit == "1" else -run) << exponent_bits
+        left = body - len(prefix)
+        if left >= exponent_bits:
+            rule = Biased(exponent_bits, -base) if exponent_bits else Fixed(base)
+            rows.append(Row(prefix, rule, left - exponent_bits))
+        else:
+            for field in range(1 << left):
+                bits = format(field, f"0{left}b") if left else ""
+                rows.append(Row(prefix + bits, Fixed(base + (field << (exponent_bits - left))), 0))
+    nar, code = _sign_only(width)
+    return Format(
+        name=name,
+        width=width,
+        cite=_POSIT_CITE,
+        rows=tuple(rows[:-1] if rows[-1].prefix == rows[0].prefix else rows),
+        specials=(nar,),
+        canonical_nan=code,
+        twos_complement=True,
+        posit_rounding=True,
+        roundings=(Rounding.TIES_TO_EVEN,),
+        overflows=(Overflow.POSIT, Overflow.SATURATE),
+    )
+
+
 _MX_CITE = "OCP Microscaling Formats (MX) Specification, version 1.0; specification, section 9"
 _NVFP4_CITE = "OCP E4M3 without the sign, the scale of NVFP4; specification, section 9"
 _UE5M3_CITE = "5 exponent and 3 fraction bits without a sign; specification, section 9"
@@ -331,6 +377,9 @@ _SINGLE: dict[str, Callable[[], Format]] = {
     "e2m3": lambda: _element("e2m3", 2, 3, 1),
     "e3m2": lambda: _element("e3m2", 3, 2, 3),
     "e8m0": lambda: _scale("e8m0", (Row("", Biased(8, 127), 0),), _MX_CITE, roundings=AWAY_FIRST),
+    "int8": lambda: _integer("int8", 8),
+    "int4": lambda: _integer("int4", 4),
+    **{f"posit8_{bits}": partial(_posit, f"posit8_{bits}", 8, bits) for bits in range(3)},
     "ue4m3": lambda: _scale("ue4m3", with_subnormals(4, 3, 7), _NVFP4_CITE),
     "ue5m3": lambda: _scale("ue5m3", with_subnormals(5, 3, 15), _UE5M3_CITE),
 }

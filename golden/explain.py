@@ -20,6 +20,8 @@ def overflow_rule(fmt: Format, rounding: Rounding, overflow: Overflow) -> str:
     """What becomes of numbers that round to none of the format, and of infinities, as text."""
     instead = replacements(fmt, rounding, overflow)
     words = {fmt.largest_code: "the largest finite value", fmt.infinity: "infinity", fmt.canonical_nan: "NaN"}
+    if fmt.has_lowest:
+        words[fmt.sign_bit] = "the lowest one"
     above, below, plus_inf, minus_inf, zero = (
         words.get(code, f"code {hexadecimal(fmt, code)}")
         for code in (instead.above, instead.below, instead.plus_inf, instead.minus_inf, instead.zero)
@@ -179,7 +181,8 @@ def _indices(
     """Indices into the grid that magnitudes round to; the largest value's where overflow becomes that value."""
     indices, last = round_to_grid(fmt, points, negative, rounding, threshold, 32), len(grid(fmt).codes) - 1
     instead = replacements(fmt, rounding, fmt.overflows[0])
-    saturates = (instead.below if negative else instead.above) == fmt.largest_code
+    last -= fmt.has_lowest and not negative
+    saturates = (instead.below if negative else instead.above) == grid(fmt).codes[last]
     return np.minimum(indices, last) if saturates else indices
 
 
@@ -190,8 +193,8 @@ def _interval(fmt: Format, index: int, rounding: Rounding, *, negative: bool) ->
     """
     table = grid(fmt)
     low, here, high = map(float, (table.values[max(index - 1, 0)], *table.values[index : index + 2]))
-    flush = table.flush_below
-    candidates = {low, (low + here) / 2, here, (here + high) / 2, high, flush, (flush + here) / 2}
+    flush, middles = table.flush_below, table.middles[max(index - 1, 0) : index + 1].tolist()
+    candidates = {low, *middles, here, high, flush, (flush + here) / 2}
     ends = sorted(x for x in candidates if low <= x <= high)
     points = np.array([p for a, b in zip(ends, [*ends[1:], high * 2], strict=True) for p in (a, (a + b) / 2)])
     if not (rounding.is_stochastic or rounding.reads_source):

@@ -42,10 +42,14 @@ class Format:
     signed : bool
         Whether the most significant bit is a sign. Formats without a sign need no zero.
     twos_complement : bool
-        Whether negative codes are two's complements instead of sign and magnitude.
+        Whether negative codes are two's complements instead of sign and magnitude. Unless the code of the sign bit
+        alone is special, it continues the last row, see :attr:`has_lowest`.
     flush : bool
         For formats whose pattern of 2**E, just below the smallest value, stands for zero: numbers that round to 2**E or
         lower become zero. Otherwise they become the nearer of zero and the smallest value.
+    posit_rounding : bool
+        Whether ``ties_to_even`` is that of posits: numbers below the smallest value become that value, and only zero
+        becomes zero; neighbouring powers of two may be further apart, with the tie at their geometric mean.
     roundings, overflows : tuple
         Choices of an encoder; the first is the default.
     source_name, source_sha256 : str, optional
@@ -62,6 +66,7 @@ class Format:
     signed: bool = True
     twos_complement: bool = False
     flush: bool = False
+    posit_rounding: bool = False
     roundings: tuple[Rounding, ...] = ALL_ROUNDINGS
     overflows: tuple[Overflow, ...] = (Overflow.INFINITY, Overflow.SATURATE, Overflow.PROPAGATE)
     source_name: str | None = field(default=None, compare=False)
@@ -194,8 +199,18 @@ class Format:
 
     @cached_property
     def exponent_range(self) -> tuple[int, int]:
-        """Exponents ``e`` of the smallest and the largest value, as ``1.xxx * 2**e``."""
-        return int(np.frexp(self.smallest)[1]) - 1, int(np.frexp(self.largest)[1]) - 1
+        """Exponents ``e`` of the smallest and the largest magnitude, as ``1.xxx * 2**e``."""
+        return int(np.frexp(self.smallest)[1]) - 1, int(np.frexp(self.largest_magnitude)[1]) - 1
+
+    @cached_property
+    def has_lowest(self) -> bool:
+        """Whether two's complement has a lowest number, whose negative is no value: -128 for 8-bit integers."""
+        return self.twos_complement and all(self.sign_bit & s.mask != s.value for s in self.specials)
+
+    @cached_property
+    def largest_magnitude(self) -> float:
+        """Largest finite magnitude: the largest value's, or that of the lowest number in two's complement."""
+        return self.above_largest if self.has_lowest else self.largest
 
     @property
     def has_infinity(self) -> bool:
@@ -253,9 +268,10 @@ class Format:
         magnitude = self.magnitudes_of(codes)
         significand, exponent = np.zeros_like(codes), np.zeros_like(codes)
         for row in reversed(self.rows):
-            hit = magnitude >> (self.magnitude_bits - len(row.prefix)) == int(row.prefix or "0", 2)
+            hit = (not row.prefix) | (magnitude >> (self.magnitude_bits - len(row.prefix)) == int(row.prefix or "0", 2))
             exponent_field = (magnitude >> row.fraction_bits) & ((1 << row.exponent.bits) - 1)
-            fraction = magnitude & ((1 << row.fraction_bits) - 1)
+            is_whole = row.fraction_bits == self.magnitude_bits  # the lowest integer has a further bit
+            fraction = magnitude if is_whole else magnitude & ((1 << row.fraction_bits) - 1)
             significand = np.where(hit, fraction + (row.hidden << row.fraction_bits), significand)
             exponent = np.where(hit, row.exponent.exponents(exponent_field) - row.fraction_bits, exponent)
         return significand, exponent

@@ -33,12 +33,14 @@ def replacements(fmt: Format, rounding: Rounding, overflow: Overflow) -> Replace
     """The results of an encoder for what is no value of the format."""
     nan, largest = fmt.canonical_nan, fmt.largest_code
     codes = {Kind.INF: fmt.infinity, Kind.NAN: nan, Kind.FINITE: largest}
+    lowest = {**codes, Kind.FINITE: largest + fmt.has_lowest}
     finite_kinds, infinite_kinds = FATES[overflow]
     saturates = finite_kinds == (Kind.FINITE,)
     nothing = 0 if fmt.has_zero or nan is None else nan  # the nearest to a negative number where there is none
 
-    def first(kinds: tuple[Kind, ...]) -> int:
-        return next(code for kind in kinds if (code := codes[kind]) is not None)
+    def first(kinds: tuple[Kind, ...], *, negative: bool) -> int:
+        by_kind = lowest if negative else codes
+        return next(code for kind in kinds if (code := by_kind[kind]) is not None)
 
     def finite(*, negative: bool) -> int:
         stays = saturates or rounding.truncates(negative=negative)
@@ -46,12 +48,12 @@ def replacements(fmt: Format, rounding: Rounding, overflow: Overflow) -> Replace
             return nothing if stays or nan is None else nan
         if not fmt.signed and rounding is Rounding.TO_ODD and Kind.INF in finite_kinds:
             stays = True
-        return largest if stays else first(finite_kinds)
+        return first((Kind.FINITE,) if stays else finite_kinds, negative=negative)
 
     def infinite(*, negative: bool) -> int:
         if negative and not fmt.signed:
             return nothing if saturates or nan is None else nan
-        return first(infinite_kinds)
+        return first(infinite_kinds, negative=negative)
 
     return Replacements(
         above=finite(negative=False),

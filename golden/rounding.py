@@ -7,7 +7,7 @@ step is a power of two (or, below the smallest value of a format without subnorm
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,8 @@ class Grid:
     """The non-negative values of a format, with properties that rounding needs.
 
     ``values[i]`` is the lower neighbour of all numbers in [``values[i]``, ``values[i + 1]``). The first is zero, also
-    in formats without zero. The last is the grid point past the largest finite value: from there, numbers overflow.
+    in formats without zero. The last is the grid point past the largest finite value: from there, numbers overflow. If
+    two's complement has a lowest number, its magnitude is the last but one, and positive numbers overflow from there.
     """
 
     values: NDArray[np.float64]
@@ -36,6 +37,17 @@ class Grid:
     flush_below: float
     """The unused grid point below the smallest value, which flushes to zero; 0 if there is none."""
 
+    @cached_property
+    def middles(self) -> NDArray[np.float64]:
+        """Where numbers between each two values are a tie.
+
+        In binades without values of their own, between powers of two, that is the geometric mean: there, a longer
+        code's next bit is one of the exponent's (Posit Standard 2022, section 4.1). Elsewhere it is the arithmetic one.
+        """
+        low, high = self.values[:-1], self.values[1:]
+        is_hole = (low > 0) & (high > 2 * low)
+        return np.where(is_hole, np.sqrt(low * high), (low + high) / 2)
+
 
 @cache
 def grid(fmt: Format) -> Grid:
@@ -43,9 +55,12 @@ def grid(fmt: Format) -> Grid:
     values, codes = fmt.magnitudes, fmt.magnitude_codes
     if not fmt.has_zero:
         values, codes = np.append(0.0, values), np.append(0, codes)
-    powers = np.array([row.fraction_bits == 0 for row in fmt.rows])[fmt.magnitude_rows[codes]]
+    powers, end = np.array([row.fraction_bits == 0 for row in fmt.rows])[fmt.magnitude_rows[codes]], fmt.above_largest
     flush_below = 2.0 ** fmt.exponent_range[0] if fmt.flush else 0.0
-    return Grid(np.append(values, fmt.above_largest), codes, powers, flush_below)
+    if fmt.has_lowest:
+        values, codes, powers = np.append(values, end), np.append(codes, fmt.sign_bit), np.append(powers, False)
+        end += fmt.quantum(fmt.largest_code)
+    return Grid(np.append(values, end), codes, powers, flush_below)
 
 
 def round_to_grid(
@@ -68,8 +83,10 @@ def round_to_grid(
     high = table.values[np.minimum(below + 1, overflow)]
     if table.flush_below and not rounding.is_stochastic:
         low = np.where(below == 0, table.flush_below, low)
-    twice = 2 * magnitude
-    past_half, at_half = twice > low + high, twice == low + high
+    middle = np.append(table.middles, table.values[-1])[below]
+    if table.flush_below and not rounding.is_stochastic:
+        middle = np.where(below == 0, (low + high) / 2, middle)
+    past_half, at_half = magnitude > middle, magnitude == middle
     odd = (table.codes[np.minimum(below, overflow - 1)] & 1).astype(bool)
     match rounding:
         case Rounding.TOWARD_ZERO:
@@ -93,7 +110,7 @@ def round_to_grid(
             up = past_half | (at_half & (odd | ties_away))
             up = np.where(below == 0, False, np.where(magnitude > fmt.largest, True, up))
     index = below + up
-    return index if fmt.has_zero else np.maximum(index, magnitude > 0)
+    return index if fmt.has_zero and not fmt.posit_rounding else np.maximum(index, magnitude > 0)
 
 
 def _stochastic(
@@ -184,7 +201,9 @@ def codes_of(
     else:
         index, table = round_to_grid(fmt, magnitude, negative, chosen.rounding, threshold, tail_bits), grid(fmt).codes
         codes = table[np.minimum(index, len(table) - 1)]
-        out_of_range = (index >= len(table)) if fmt.signed else (index >= len(table)) | (negative & (index > 0))
+        out_of_range = index >= len(table) - (fmt.has_lowest & ~negative)
+        if not fmt.signed:
+            out_of_range |= negative & (index > 0)
     instead = replacements(fmt, chosen.rounding, chosen.overflow)
     if fmt.twos_complement:
         signed = np.where(negative, (1 << fmt.width) - codes, codes) & ((1 << fmt.width) - 1)

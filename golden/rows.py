@@ -125,6 +125,7 @@ class Overflow(StrEnum):
     SATURATE = "saturate"
     PROPAGATE = "propagate"
     OCP_PAPER = "ocp_paper"
+    POSIT = "posit"
 
 
 FATES: dict[Overflow, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
@@ -134,10 +135,11 @@ FATES: dict[Overflow, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
     Overflow.SATURATE: ((Kind.FINITE,), (Kind.FINITE,)),
     Overflow.PROPAGATE: ((Kind.FINITE,), (Kind.INF, Kind.FINITE)),
     Overflow.OCP_PAPER: ((Kind.FINITE,), (Kind.INF, Kind.NAN)),
+    Overflow.POSIT: ((Kind.FINITE,), (Kind.NAN,)),
 }
 """What becomes of finite numbers past the largest, and of infinities: the first kind that the format has.
 
-``FINITE`` is the largest value.
+``FINITE`` is the largest value of the number's sign.
 """
 
 

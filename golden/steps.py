@@ -132,7 +132,7 @@ def steps(fmt: Format, chosen: Options, *, marked: bool = False) -> Steps | None
 def _upper_bits(fmt: Format) -> int:
     """Number of upper bits, the last one sticky, that place a binary32 input among the values and midpoints."""
     values, flush = grid(fmt).values, grid(fmt).flush_below
-    boundaries = np.concatenate([values, (values[:-1] + values[1:]) / 2, [flush, (flush + fmt.smallest) / 2]])
+    boundaries = np.concatenate([values, grid(fmt).middles, [flush, (flush + fmt.smallest) / 2]])
     boundaries = boundaries[boundaries < 2.0**128]  # no finite input reaches the others
     exact = wide("binary32").nearest(boundaries)
     if not np.array_equal(wide("binary32").numbers(exact), boundaries):

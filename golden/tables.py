@@ -104,7 +104,7 @@ _KEYS = {
     "rows": list,
     "specials": list,
     "canonical_nan": int,
-    **dict.fromkeys(("nan_keeps_sign", "signed", "twos_complement", "flush"), bool),
+    **dict.fromkeys(("nan_keeps_sign", "signed", "twos_complement", "flush", "posit_rounding"), bool),
     **dict.fromkeys(("roundings", "overflows"), list),
 }
 _ROW_KEYS = {"prefix": str, "exponent": dict, "fraction_bits": int, "hidden": int}

@@ -53,6 +53,8 @@ def check_fields(fmt: Format) -> None:
         hit = next((s.kind for s in fmt.specials if nan & s.mask == s.value), None)
         require(0 <= nan < total and hit is Kind.NAN, f"canonical_nan {nan:#x} must be the code of a NaN")
     require(fmt.roundings and fmt.overflows, "there must be at least one rounding and one overflow rule")
+    plain = fmt.roundings == (Rounding.TIES_TO_EVEN,) and fmt.signed and not fmt.flush
+    require(plain or not fmt.posit_rounding, "posit_rounding needs a sign, no flush, and ties_to_even as only rounding")
     own = {Kind.FINITE, *(Kind.INF,) * fmt.has_infinity, *(Kind.NAN,) * fmt.has_nan}
     words = {Kind.INF: "infinity", Kind.NAN: "NaN", Kind.FINITE: "a number"}
     for rule in fmt.overflows:
@@ -73,7 +75,7 @@ def _check_kinds(fmt: Format) -> None:
     require(isinstance(fmt.name, str), "name", "an identifier")
     require(isinstance(fmt.cite, str), "cite", "text")
     require(fmt.canonical_nan is None or _is_integer(fmt.canonical_nan), "canonical_nan", "an integer or None")
-    for flag in ("nan_keeps_sign", "signed", "twos_complement", "flush"):
+    for flag in ("nan_keeps_sign", "signed", "twos_complement", "flush", "posit_rounding"):
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
         values = getattr(fmt, argument)
@@ -126,14 +128,19 @@ def check_values(fmt: Format) -> None:
         refuse(f"code 0 must be {what}, and there must be at least one larger value")
     low, high, distances = codes[:-1], codes[1:], np.diff(values)
     is_equal, has_same_parity = distances == 0, (low ^ high) & 1 == 0
-    has_hole = (values[:-1] > 0) & (distances != fmt.quanta(low))
+    (fractions, exponents), steps = np.frexp(values), np.diff(np.frexp(values)[1])
+    are_powers, steps = (fractions[:-1] == 0.5) & (fractions[1:] == 0.5), np.maximum(steps, 1)
+    of_posits = fmt.posit_rounding & are_powers & (steps & steps - 1 == 0) & ((exponents[:-1] - 1) % steps == 0)
+    has_hole = (values[:-1] > 0) & (distances != fmt.quanta(low)) & ~of_posits
     for place in np.flatnonzero(is_equal | has_same_parity | has_hole)[:1]:
         pair = f"codes {low[place]:#x} and {high[place]:#x}"
         if is_equal[place]:
             refuse(f"{pair} have the same value")
         if has_same_parity[place]:
             refuse(f"{pair} are neighbours of the same parity, so that ties have no even code")
-        refuse(f"there must be no hole between the values of {pair}")
+        posit = ", unless these are 2 to successive multiples of 2, 4, 8 and so on"
+        but = posit if fmt.posit_rounding else ""
+        refuse(f"there must be no hole between the values of {pair}{but}")
     if fmt.has_zero:
         first = codes[1].item()
         binade = 2.0 ** fmt.exponent_range[0] if fmt.rows[fmt.magnitude_rows[first]].hidden else 0.0
@@ -142,12 +149,16 @@ def check_values(fmt: Format) -> None:
     if fmt.signed:
         negative = fmt.values[fmt.sign_bit :]
         mirrored = np.sort(np.abs(negative[np.isfinite(negative)]))
-        if not np.array_equal(mirrored, values if fmt.has_negative_zero else values[1:]):
+        expected = values if fmt.has_negative_zero else values[1:]
+        expected = np.append(expected, fmt.above_largest) if fmt.has_lowest else expected
+        if not np.array_equal(mirrored, expected):
             refuse("the negative values must mirror the positive ones")
     if fmt.signed and fmt.has_infinity:
         inf = fmt.infinity or 0
         minus_inf = (1 << fmt.width) - inf if fmt.twos_complement else inf | fmt.sign_bit
         if not inf or fmt.kinds[minus_inf] is not Kind.INF:
             refuse("infinity must have a positive code and its negative")
+    if fmt.has_lowest and (len(fmt.rows) > 1 or fmt.rows[0].hidden):
+        refuse("in two's complement the lowest code must be NaN, unless all codes are one row without hidden bit")
     if fmt.flush and fmt.smallest <= 2.0 ** fmt.exponent_range[0]:
         refuse("flush needs an unused pattern below the smallest value")

@@ -113,7 +113,9 @@ class ExactAccumulator:
         low, high = self.scales = check_scale(a, b, scale_bits)
         self.scale_bits = int(scale_bits)
         self.lsb_exponent = a.ulp_exponent + b.ulp_exponent + low
-        largest = Fraction(a.largest) * Fraction(b.largest) * Fraction(2) ** (high - self.lsb_exponent)
+        largest = (
+            Fraction(a.largest_magnitude) * Fraction(b.largest_magnitude) * Fraction(2) ** (high - self.lsb_exponent)
+        )
         self.value_width = int(self.terms * largest).bit_length() + 1
         self.width = self.value_width + 3
         self.limbs = -(-self.width // 64)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from inspect import Parameter, Signature, signature
+from operator import or_
 from typing import Any, Unpack
 
-from amaranth.hdl import Module, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 import golden
@@ -17,20 +19,28 @@ from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
 from golden.wide import ACCUMULATORS, POSITIVE
 from hwgen.blocks.options import MAX_LANES
+from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
-from hwgen.datapath.multiplier import Multiplier
-from hwgen.datapath.ports import sum_ports
+from hwgen.datapath.multiplier import Multiplier, lanes_of
+from hwgen.datapath.ports import flag_word, sum_ports
 from hwgen.datapath.product import ProductShape, Scale
-from hwgen.datapath.rows import SumShape
+from hwgen.datapath.rows import SumShape, sum_with
 from hwgen.datapath.summation import sum_product_shape, summed
+from hwgen.datapath.sums import sticky_specials
 from hwgen.netlist.component import Checked
 
+FACTORS = ("binary16", "bfloat16")
+"""Sources and accumulators that can be multiplied, too."""
 
-def code_format(argument: str, fmt: Format | str) -> Format:
-    """Return a format of codes; refuse wide formats, which are only sources, decoder targets and accumulators."""
+
+def code_format(argument: str, fmt: Format | str, *, is_factor: bool = False) -> Format:
+    """Return a format of codes; refuse wide formats, which are only sources, decoder targets and accumulators.
+
+    With ``is_factor``, the :data:`FACTORS` are formats of codes, too.
+    """
     with about(argument):
         known = golden.get(fmt)
-        if known.name in WIDE:
+        if known.name in WIDE and not (is_factor and known.name in FACTORS):
             raise BadValue(None, f"{known.name!r} is a source, decoder target or accumulator, not a format of codes")
     return known
 
@@ -44,10 +54,10 @@ def check_names(argument: str, fmt: Format, *others: Format) -> None:
 
 def operand_formats(a_format: Format | str, b_format: Format | str | None) -> tuple[Format, Format]:
     """Return the formats of both operands; the second defaults to the first."""
-    a = code_format("a_format", a_format)
+    a = code_format("a_format", a_format, is_factor=True)
     if b_format is None:
         return a, a
-    b = code_format("b_format", b_format)
+    b = code_format("b_format", b_format, is_factor=True)
     check_names("b_format", b, a)
     return a, b
 
@@ -94,6 +104,7 @@ class Accumulating(Checked):
     scale: Signal
     a_scale: Signal
     b_scale: Signal
+    acc_in: Signal
     acc_out: Signal
     overflow: Signal
     flags: Signal
@@ -201,6 +212,28 @@ class Accumulating(Checked):
             goal=self.optimize,
         )
         self._add_outputs(m, total.bits, total.overflow, lambda: total.flags(m, self.flags))
+
+    def _add_exact(self, m: Module) -> None:
+        """Drive the outputs with an accumulator that is ``exact`` plus all products, in fixed point."""
+        assert self.exact is not None
+        layout = ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
+        width = self.exact.value_width
+        spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
+        shape = SumShape(layout, self.lanes, fabric=self.fabric)
+        lanes = lanes_of(m, self, layout, self.lanes, shape, finite=True, flags=self.has_flags)
+        value = named(m, "value", self.acc_in[:width])
+        wide_value = Cat(value, value[-1].replicate(spare))
+        total = sum_with(m, [lane.row for lane in lanes], shape, wide_value, width + spare)
+        products = [lane.product for lane in lanes]
+        classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
+        specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
+        no_room, zero = ~(total[width - 1 :].all() | ~total[width - 1 :].any()), Const(0, 1)
+
+        def flags() -> Value:
+            invalid = reduce(or_, (product.is_invalid for product in products), opposite)
+            return flag_word(zero, zero, no_room, invalid)
+
+        self._add_outputs(m, Cat(total[:width], specials), no_room, flags)
 
     def _factor(self, m: Module) -> Scale:
         """What all products are multiplied by."""

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import reduce
-from operator import or_
 from typing import Unpack
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Module
 from amaranth.lib import wiring
 
-from golden import ExactAccumulator, Format
+from golden import Format
 from golden.arithmetic.options import SumKeywords
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
 from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, FABRIC, LANES, OPTIMIZE, RESULT
 from hwgen.blocks.words import operands, sum_lines, sum_rules
-from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC
-from hwgen.datapath.multiplier import lanes_of, operand_ports
-from hwgen.datapath.ports import flag_word
-from hwgen.datapath.product import ProductShape
-from hwgen.datapath.rows import SumShape, sum_with
-from hwgen.datapath.sums import sticky_specials
+from hwgen.datapath.multiplier import operand_ports
 
 
 class Dot(Accumulating, wiring.Component):
@@ -99,28 +92,8 @@ class Dot(Accumulating, wiring.Component):
         if self.exact is None:
             self._add_rounded(m)
         else:
-            self._add_exact(m, self.exact)
+            self._add_exact(m)
         return m
-
-    def _add_exact(self, m: Module, unit: ExactAccumulator) -> None:
-        layout = ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
-        width = unit.value_width
-        spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
-        shape = SumShape(layout, self.lanes, fabric=self.fabric)
-        lanes = lanes_of(m, self, layout, self.lanes, shape, finite=True, flags=self.has_flags)
-        value = named(m, "value", self.acc_in[:width])
-        wide_value = Cat(value, value[-1].replicate(spare))
-        total = sum_with(m, [lane.row for lane in lanes], shape, wide_value, width + spare)
-        products = [lane.product for lane in lanes]
-        classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
-        specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
-        no_room, zero = ~(total[width - 1 :].all() | ~total[width - 1 :].any()), Const(0, 1)
-
-        def flags() -> Value:
-            invalid = reduce(or_, (product.is_invalid for product in products), opposite)
-            return flag_word(zero, zero, no_room, invalid)
-
-        self._add_outputs(m, Cat(total[:width], specials), no_room, flags)
 
 
 MEANINGS = {

@@ -86,6 +86,9 @@ class Mac(Accumulating, wiring.Component):
             self._add_rounded(m)
             return m
         formats = self.a_format, self.b_format
+        if self.exact is not None and part_product_shape(self).of_integers:
+            self._add_exact(m)  # no product is carried before the accumulator is added
+            return m
         m.submodules.multiplier = first = Multiplier(
             *formats, accumulator=self.accumulator, scale_bits=self.scale_bits, flags=self.has_flags
         )

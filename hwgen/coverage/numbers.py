@@ -118,7 +118,8 @@ def neighbours(fmt: Format, numbers: NDArray[np.float64]) -> Neighbours:
     if table.flush_below:
         low = np.where((below == 0) & (magnitude > 0), table.flush_below, low)
     high = np.where(below >= last, np.inf, table.values[np.minimum(below + 1, last)])
-    row = np.where(below >= last, -1, fmt.magnitude_rows[table.codes[np.minimum(below, last - 1)]])
+    codes = table.codes[np.minimum(below, last - 1)] & (1 << fmt.magnitude_bits) - 1  # the lowest number is in any row
+    row = np.where(below >= last, -1, fmt.magnitude_rows[codes])
     return Neighbours(low, high, row)
 
 

@@ -13,10 +13,11 @@ from amaranth.lib.wiring import In, Out
 from golden import Format
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.compress import multiplied
+from hwgen.datapath.goal import ASIC
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import code, code_ports, code_widths
 from hwgen.datapath.product import ProductShape, product_signature
-from hwgen.datapath.rows import SumShape, finite_row, product_row
+from hwgen.datapath.rows import SumShape, finite_row, integer_row, product_row
 from hwgen.netlist.book import NOTE, chapter
 from hwgen.netlist.parts import Repeated
 
@@ -136,7 +137,9 @@ class Lane(Repeated, Multiplier):
         m, product = super().elaborate(platform), self.product
         if self.shape is None:
             return m
-        if self.finite:
+        if self.layout.of_integers and self.shape.fabric == ASIC and not (self.negates or self.adders):
+            row = integer_row(m, "row", self.a, self.b)
+        elif self.finite:
             row = finite_row(m, "row", product, self.shape, ~self.enable if self.masks else None)
         else:
             sign = product.sign ^ self.negate if self.negates else product.sign

@@ -20,7 +20,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import Biased, Fixed, Format, Kind, Row, SignMagnitude, Special
 from hwgen.datapath.arithmetic import Tabled, and_or, any_of, named, plus_bits, range_shape
-from hwgen.datapath.ports import magnitude, sign
+from hwgen.datapath.ports import magnitude, magnitude_rows, sign
 from hwgen.netlist.book import chapter
 
 
@@ -41,7 +41,7 @@ class OperandShape:
     @cached_property
     def significand_bits(self) -> int:
         """Bits of the significand, including the hidden bit."""
-        return max(row.fraction_bits + (row.hidden or self.keeps_exponents) for row in self.fmt.rows)
+        return max(row.fraction_bits + (row.hidden or self.keeps_exponents) for row in magnitude_rows(self.fmt))
 
     @cached_property
     def has_increment(self) -> bool:
@@ -51,7 +51,7 @@ class OperandShape:
     @cached_property
     def has_signed_fields(self) -> bool:
         """Whether exponents are stored as sign and magnitude."""
-        return any(isinstance(row.exponent, SignMagnitude) for row in self.fmt.rows)
+        return any(isinstance(row.exponent, SignMagnitude) for row in magnitude_rows(self.fmt))
 
     @cached_property
     def bias(self) -> int:
@@ -60,18 +60,19 @@ class OperandShape:
             return self.chosen_bias
         if self.has_increment:
             return 0
-        biased = [row.exponent for row in self.fmt.rows if isinstance(row.exponent, Biased)]
+        biased = [row.exponent for row in magnitude_rows(self.fmt) if isinstance(row.exponent, Biased)]
         if biased:
             return max(biased, key=lambda rule: rule.bits).bias
-        return -max(row.exponent.exponent for row in self.fmt.rows if isinstance(row.exponent, Fixed))
+        return -max(row.exponent.exponent for row in magnitude_rows(self.fmt) if isinstance(row.exponent, Fixed))
 
     @cached_property
     def exponents(self) -> tuple[int, int]:
         """Smallest and largest exponent of a finite nonzero value, including increment and bias."""
-        rows, values = self.fmt.magnitude_rows, np.abs(self.fmt.values[: 1 << self.fmt.magnitude_bits])
+        rows, last = magnitude_rows(self.fmt), 1 << self.fmt.magnitude_bits
+        values, places = np.abs(self.fmt.values[: last + self.fmt.has_lowest]), self.fmt.magnitude_rows
         exponents = []
         for code in np.flatnonzero(np.isfinite(values) & (values > 0)).tolist():
-            row = self.fmt.rows[rows[code]]
+            row = rows[places[code % last]]
             if row.hidden or self.normalized:
                 exponents.append(int(np.frexp(values[code])[1]) - 1)
             else:
@@ -166,7 +167,7 @@ class Operand(wiring.Component):
         """The magnitude bits of every code."""
         codes = np.arange(1 << self.fmt.width)
         signed = np.where(codes & self.fmt.sign_bit, -codes, codes) if self.fmt.twos_complement else codes
-        return signed & ((1 << self.fmt.magnitude_bits) - 1)
+        return signed & ((1 << (self.fmt.magnitude_bits + self.fmt.has_lowest)) - 1)
 
     def _special(self, kind: Kind) -> list[Value]:
         """Matches of the special codes of a kind."""
@@ -196,7 +197,7 @@ class Operand(wiring.Component):
     def _cases(self, m: Module, magnitude: list[Tabled]) -> list[_Case]:
         """The rows in one-hot form."""
         cases: list[_Case] = []
-        prefixes = [row.prefix for row in self.fmt.rows]
+        prefixes = [row.prefix for row in magnitude_rows(self.fmt)]
 
         @cache
         def starts_with(prefix: str) -> Tabled:
@@ -207,7 +208,7 @@ class Operand(wiring.Component):
             is_shared = sum(other.startswith(prefix) and other != prefix for other in prefixes) > 1
             return hit.named(m, f"starts_with_{prefix}") if is_shared and len(prefix) > 1 else hit
 
-        for i, row in enumerate(self.fmt.rows):
+        for i, row in enumerate(magnitude_rows(self.fmt)):
             hit = starts_with(row.prefix)
             for earlier in prefixes[:i]:
                 common = min(len(earlier), len(row.prefix))

@@ -1,5 +1,6 @@
 """Ports of blocks: codes, with select pins for pairs of formats (:mod:`golden.multi`), and status flags."""
 
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -7,7 +8,7 @@ import numpy as np
 from amaranth.hdl import Cat, Const, Mux, Value
 from amaranth.lib.wiring import In, Out
 
-from golden import Flag, Format
+from golden import Fixed, Flag, Format, Row
 from golden.multi import MultiFormat
 
 Word = TypeVar("Word", int, np.ndarray)
@@ -80,8 +81,19 @@ def sign(fmt: Format, code: Value) -> Value:
 
 
 def magnitude(fmt: Format, code: Value) -> Value:
-    """The code without its sign."""
-    return (Mux(code[-1], -code, code) if fmt.twos_complement else code)[: fmt.magnitude_bits]
+    """The code without its sign; with a lowest number in two's complement, it has one bit more."""
+    return (Mux(code[-1], -code, code) if fmt.twos_complement else code)[: fmt.magnitude_bits + fmt.has_lowest]
+
+
+def magnitude_rows(fmt: Format) -> tuple[Row, ...]:
+    """The rows of such magnitudes."""
+    if not fmt.has_lowest:
+        return fmt.rows
+    return tuple(
+        replace(row, exponent=Fixed(row.exponent.exponent + 1), fraction_bits=row.fraction_bits + 1)
+        for row in fmt.rows
+        if isinstance(row.exponent, Fixed)
+    )
 
 
 def flag_port(flags: bool) -> dict[str, Any]:

@@ -73,6 +73,11 @@ class ProductShape(NumberShape):
         return cls(a, b, spare_carry, scale_bits)
 
     @property
+    def of_integers(self) -> bool:
+        """Whether both codes are integers in two's complement, all of them numbers, and there is no scale."""
+        return self.a.fmt.has_lowest and self.b.fmt.has_lowest and not self.scale_bits
+
+    @property
     def fraction_bits(self) -> int:
         """Bits of the significand after the binary point."""
         return self.a.significand_bits + self.b.significand_bits - 2

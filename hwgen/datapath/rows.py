@@ -41,7 +41,9 @@ class SumShape:
     def largest(self) -> int:
         """The largest product as a multiple of the smallest."""
         shape, power = self.product, scale_range(self.product.scale_bits)[1] - self.lsb_exponent
-        return int(Fraction(shape.a.fmt.largest) * Fraction(shape.b.fmt.largest) * Fraction(2) ** power)
+        return int(
+            Fraction(shape.a.fmt.largest_magnitude) * Fraction(shape.b.fmt.largest_magnitude) * Fraction(2) ** power
+        )
 
     @property
     def product_bits(self) -> int:
@@ -131,6 +133,25 @@ def product_row(m: Module, name: str, product: PureInterface, shape: SumShape, s
     signed = named(m, f"{name}_signed", Cat(*bits))
     moved = moved_up(m, signed, distance, width, f"{name}_", negative, keep)[spare:]
     return Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative)
+
+
+def integer_row(m: Module, name: str, a: Value, b: Value) -> Value:
+    """The row of a product of two integers in two's complement.
+
+    Baugh and Wooley: a partial product p of one sign bit is worth -p * 2**k = ~p * 2**k - 2**k. The constants of all of
+    them, and that of the row's inverted sign, are a single one. Synthesis merges the sums of all lanes.
+    """
+    size = f"{len(a)} x {len(b)} bits in two's complement"
+    chapter(m, f"Fixed point of {name}: {size}; partial products of one sign bit are inverted")
+    width = len(a) + len(b)
+    rows: list[Value] = []
+    for place, bit in enumerate(b):
+        is_sign = place == len(b) - 1
+        bits = [~(other & bit) if is_sign else other & bit for other in a[:-1]]
+        last = a[-1] & bit if is_sign else ~(a[-1] & bit)
+        rows.append(Cat(Const(0, place), named(m, f"{name}_of_bit_{place}", Cat(*bits, last))))
+    constant = (1 << width - 1) - ((1 << len(a) - 1) - 1 << len(b) - 1) - ((1 << len(b) - 1) - 1 << len(a) - 1)
+    return sum([Const(constant, width), *rows])[:width]
 
 
 def moved_up(

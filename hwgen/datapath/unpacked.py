@@ -7,6 +7,7 @@ from golden import Biased, Fixed, Format, Kind, SignMagnitude, Special
 from golden.rows import Row
 from hwgen.datapath.arithmetic import named, range_shape
 from hwgen.datapath.ports import magnitude as code_magnitude
+from hwgen.datapath.ports import magnitude_rows
 from hwgen.datapath.ports import sign as code_sign
 from hwgen.datapath.product import number_signature
 from hwgen.netlist.book import attributes, chapter
@@ -39,7 +40,7 @@ def matches(code: Value, special: Special) -> Value:
 
 def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
     """Add the hardware that unpacks ``code`` into ``out``, which has an :func:`unpacked_signature`."""
-    body = fmt.magnitude_bits
+    body, rows = fmt.magnitude_bits, magnitude_rows(fmt)
     widths = f"{fmt.width} bits; exponent {len(out.exponent)} bits, significand {fmt.precision} bits"
     outputs = (Value.cast(getattr(out, name)) for name in unpacked_signature(fmt).members)
     chapter(m, f"Decode: {fmt.name}, {widths}, normalized", *outputs)
@@ -61,19 +62,19 @@ def unpack(m: Module, fmt: Format, code: Value, out: PureInterface) -> None:
         named(m, f"is_row_{i}", magnitude[body - len(row.prefix) :] == int(row.prefix, 2))
         if row.prefix
         else Const(1, 1)
-        for i, row in enumerate(fmt.rows)
+        for i, row in enumerate(rows)
     ]
     numbers = [
         (_normal_row if row.hidden else _subnormal_row)(m, f"row_{i}", fmt, row, magnitude)
-        for i, row in enumerate(fmt.rows)
+        for i, row in enumerate(rows)
     ]
     row_exponent = Signal(exponent_shape(fmt), name="row_exponent", attrs=attributes(m))
     row_significand = Signal(fmt.precision, name="row_significand", attrs=attributes(m))
-    for row, hit, (exponent, significand) in zip(fmt.rows, hits, numbers, strict=True):
+    for row, hit, (exponent, significand) in zip(rows, hits, numbers, strict=True):
         with m.If(hit) if hit is hits[0] else m.Elif(hit) if row.prefix else m.Else():
             m.d.comb += [row_exponent.eq(exponent), row_significand.eq(significand)]
     zero = kinds[Kind.ZERO]
-    if not all(row.hidden for row in fmt.rows):
+    if not all(row.hidden for row in rows):
         zero = zero | (~row_significand[-1] & ~(kinds[Kind.INF] | kinds[Kind.NAN]))
     zero_or_special = named(m, "zero_or_special", out.is_zero | out.is_inf | out.is_nan)
     m.d.comb += [

@@ -232,7 +232,9 @@ class PeReference(SumReference):
         unit, (fa, fb) = self.core.exact, self.formats
         if unit is None:
             return 0
-        largest = Fraction(fa.largest) * Fraction(fb.largest) * 2 ** scale_range(self.core.scale_bits)[1]
+        largest = (
+            Fraction(fa.largest_magnitude) * Fraction(fb.largest_magnitude) * 2 ** scale_range(self.core.scale_bits)[1]
+        )
         limit = Fraction(2) ** (unit.value_width - 1 + unit.lsb_exponent)
         return self.core.interleave * (int(limit / (self.core.lanes * largest)) + 1)
 
@@ -244,7 +246,9 @@ class PeReference(SumReference):
     def _run(self, operands: list[dict[str, int]]) -> list[dict[str, int]]:
         """Operands that begin with a run of the largest product; after the reset halfway with one of its negative."""
         words = zip("ab", self.formats, strict=True)
-        codes = [(name, fmt, int(np.flatnonzero(fmt.values == fmt.largest)[0])) for name, fmt in words]
+        codes = [
+            (name, fmt, int(np.flatnonzero(np.abs(fmt.values) == fmt.largest_magnitude)[0])) for name, fmt in words
+        ]
         largest = {name: codes_word(fmt, [code] * self.core.lanes) for name, fmt, code in codes}
         if self.core.scale_bits:
             largest["scale"] = scale_range(self.core.scale_bits)[1]

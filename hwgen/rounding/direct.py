@@ -210,10 +210,15 @@ class Direct:
         low = values[below]
         if fmt.flush:  # the number that would be below the smallest one is no code; what is rounded to it becomes 0
             low = np.where(below == 0, 2.0 ** fmt.exponent_range[0], low)
-        middle, odd = (low + high) / 2, np.append(fmt.magnitude_codes, 0)[below] & 1 == 1
+        is_hole = (low > 0) & (high > 2 * low)  # of posits only
+        middle, odd = (
+            np.where(is_hole, np.sqrt(low * high), (low + high) / 2),
+            np.append(fmt.magnitude_codes, 0)[below] & 1 == 1,
+        )
         more = (magnitude != low) & (magnitude != middle)
         up = rounds_up(rounding, magnitude >= middle, more, odd, never=np.zeros_like(odd))
-        return below + (up & (below < len(values) - 1))
+        index = below + (up & (below < len(values) - 1))
+        return np.maximum(index, magnitude > 0) if fmt.posit_rounding else index
 
     def _terms(self, table: Table, inverted: bool) -> Terms:
         """The terms of one bit: exponents may have a term if it is 0 wherever their bit is."""

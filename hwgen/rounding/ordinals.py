@@ -19,6 +19,7 @@ from functools import cache
 import numpy as np
 
 from golden import Fixed, Format, SignMagnitude, WideFormat
+from hwgen.datapath.ports import magnitude_rows
 
 _CANDIDATES = 16
 """How many of the orders with the simplest offsets are compared further."""
@@ -132,7 +133,7 @@ def _from_zero(fmt: Format) -> Ordinals:
     bottom: tuple[int, int] | None = None
     places = _places(fmt, 0)
     for ordinal, code, value in zip(places, fmt.magnitude_codes.tolist(), fmt.magnitudes.tolist(), strict=True):
-        row = fmt.rows[fmt.magnitude_rows[code]]
+        row = magnitude_rows(fmt)[fmt.magnitude_rows[code]]
         if value == 0:
             continue
         if not row.hidden:
@@ -154,7 +155,9 @@ def _from_zero(fmt: Format) -> Ordinals:
     if bottom is None:
         bottom = segments[0].low, segments[0].fraction_bits
     first_missing = not subnormals and fmt.smallest > 2.0 ** bottom[0]
-    return Ordinals(tuple(segments), *bottom, subnormals, first_missing, 0, places[-1], ones_complement)
+    return Ordinals(
+        tuple(segments), *bottom, subnormals, first_missing, 0, places[-1] + fmt.has_lowest, ones_complement
+    )
 
 
 def _counts_in_ones_complement(fmt: Format) -> bool:

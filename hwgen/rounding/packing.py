@@ -27,7 +27,8 @@ class Packer:
     def code(self, ordinal: Signal) -> Value:
         """The code of an ordinal with the sign, or the code that replaces it out of range."""
         fmt, order, parts, instead = self.fmt, self.order, self.parts, self.instead
-        body, magnitudes = fmt.magnitude_bits, (1 << fmt.magnitude_bits) - 1
+        body = fmt.magnitude_bits + fmt.has_lowest
+        magnitudes = (1 << body) - 1
         chapter(self.at.m, f"Code: {fmt.width} bits, from the ordinal; overflow, NaN and sign")
         # The ordinal after the last one can become the code for overflow directly, if it fits and the sign is kept.
         natural = (
@@ -121,12 +122,14 @@ class Packer:
             beyond = self.at.at_least(min(order.top_exponent + 1, parts.special_exponent))
         if self.at.zero_looks_large:
             beyond = beyond & (parts.nonzero | parts.is_inf | parts.is_nan)
+        if self.fmt.has_lowest:  # the last value has a negative sign
+            beyond = beyond | (~parts.sign & reaches(ordinal, order.last))
         can_round_past = parts.exponents[1] >= order.top_exponent and order.past_top > limit
         return beyond | reaches(ordinal, limit + 1) if can_round_past else beyond
 
     def _unsigned(self, ordinal: Value, past_last: int | None) -> Value:
         """The code of an ordinal, without the sign."""
-        body, masks = self.fmt.magnitude_bits, list(code_masks(self.fmt, self.order, past_last))
+        body, masks = self.fmt.magnitude_bits + self.fmt.has_lowest, list(code_masks(self.fmt, self.order, past_last))
         if len(masks) == 1:
             return ordinal[:body] ^ masks[0][1]
         mask = Signal(body, name="code_mask", attrs=attributes(self.at.m))

@@ -14,6 +14,7 @@ from golden import Format, Overflow, Rounding
 from golden.rows import Family
 from hwgen.datapath.arithmetic import carry_out, moved_right, named
 from hwgen.netlist.book import chapter
+from hwgen.rounding.holes import closed, closed_parts
 from hwgen.rounding.neighbour import LowerNeighbour, cut, lower_neighbour
 from hwgen.rounding.ordinals import ordinals
 from hwgen.rounding.packing import Packer, below_smallest
@@ -60,7 +61,7 @@ class Rounder:
         if rounding is Rounding.STOCHASTIC_B:  # a further random bit of 1
             random = Cat(Const(1, 1), random)
         self.random, self.threshold, self.pin = random, threshold, pin
-        self.order = ordinals(fmt)
+        self.order = ordinals(closed(fmt))
 
     @property
     def tail_bits(self) -> int:
@@ -78,6 +79,8 @@ class Rounder:
     def lowest_relevant(self) -> int:
         """Smallest exponent of a number that can round to another value than zero."""
         order = self.order
+        if self.fmt.posit_rounding:  # all numbers below the smallest value become that value
+            return self.fmt.exponent_range[0]
         reach = {Family.STOCHASTIC: self.tail_bits, Family.NEAREST: 1, Family.SOURCE: 1}.get(self.rounding.family, 0)
         if not self.fmt.has_zero:  # all numbers below the smallest value become that value
             return order.bottom_exponent
@@ -112,7 +115,9 @@ class Rounder:
 
     def _rounded(self, m: Module, parts: Parts) -> tuple[LowerNeighbour, Value, Signal, Packer]:
         """The number's lower neighbour, whether it is rounded up, its ordinal after that, and the packer."""
-        at = position(m, parts, self.order, self.lowest_relevant, self.fmt.has_zero)
+        parts = closed_parts(m, self.fmt, parts)
+        lowest = self.order.bottom_exponent if self.fmt.posit_rounding else self.lowest_relevant
+        at = position(m, parts, self.order, lowest, self.fmt.has_zero)
         lower = lower_neighbour(at, self.rounding, self.tail_bits)
         chapter(m, f"Round: {self.rounding.value.replace('_', ' ')}; rounding up adds 1 to the ordinal")
         up = at.named("round_up", self._round_up(at, lower))
@@ -144,6 +149,8 @@ class Rounder:
         if self.order.first_missing:
             in_gap = at.named("in_first_gap", lower == self.order.zero)
             value = Mux(in_gap, self._round_first_gap(at, half, below) & at.relevant, value)
+        if self.fmt.posit_rounding:
+            value = value | (at.under & at.parts.nonzero)
         return value if self.fmt.has_zero else value & at.relevant
 
     def _inexact(self, at: Position, neighbour: LowerNeighbour) -> Value:

@@ -5,6 +5,7 @@ import re
 from fractions import Fraction
 from itertools import pairwise
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -373,3 +374,67 @@ def test_calibrating_subnormals_is_exact():
     expected = golden.calibrate(x, np.ones((2, 1), np.float32), exponents=(0, 149))
     assert golden.calibrate(x.astype(np.float64), np.ones((2, 1), int), exponents=(0, 149)) == expected
     assert expected == (149, 0, 0.0)
+
+
+# -- errors of roundings on data --------------------------------------------------------------------------------------
+
+
+def data():
+    """The numbers of the table of biases on the page, by the beginning of the row."""
+    rng = np.random.default_rng(1)
+    gaussian = (rng.normal(size=40_000) * 4096).astype(np.float32)
+    student = (rng.standard_t(3, 40_000) * 256).astype(np.float32)
+    half, brain = (gaussian / 8).astype(np.float16), gaussian.astype(ml_dtypes.bfloat16)
+    rows = {"Gaussian": gaussian, "Student": student, "the Gaussian numbers over 8": half.astype(np.float32)}
+    rows |= {"the same in binary16": half, "the Gaussian numbers in bfloat16": brain.astype(np.float32)}
+    rows |= {"the same in bfloat16": brain}
+    fmt = golden.get("hif8")
+    for count in (1, 4, 16, 64):
+        factors = [
+            fmt.quantize((rng.normal(size=(10_000, count)) * 16).astype(np.float32)).astype(np.float64)
+            for _ in range(2)
+        ]
+        rows[f"sums of {count} product"] = (factors[0] * factors[1]).sum(axis=1).astype(np.float32)
+    return rows
+
+
+def test_biases_of_the_page():
+    rows = [line.split("|")[1:-1] for line in (ROOT / "docs/accuracy.md").read_text().splitlines() if "| " in line]
+    for start, x in data().items():
+        (row,) = (row for row in rows if row[0].strip().startswith(start))
+        for rounding, printed in zip(("ties_to_even", "ties_to_away", "hybrid", "stochastic"), row[1:], strict=True):
+            errors = golden.rounding_errors("hif8", x, rounding)
+            assert round(100 * errors.bias, 1) == float(printed.replace("−", "-"))
+            assert errors.largest <= (0.5 if rounding.startswith("ties") else 1)
+
+
+@pytest.mark.parametrize("rounding", ["stochastic", "stochastic_b", "stochastic_c"])
+@pytest.mark.parametrize("name", ["hif8", "ocp_e4m3", "int8", "e8m0"])
+def test_errors_of_stochastic_roundings_are_those_of_all_words(name, rounding):
+    fmt, count = golden.get(name), 1 << 5
+    x = np.random.default_rng(2).normal(size=300).astype(np.float16)
+    x = np.append(np.abs(x) if not fmt.signed else x * 10, np.float16(fmt.smallest / 2)).astype(np.float16)
+    x = x[x != 0]
+    bits = np.repeat(x.view(np.uint16)[:, np.newaxis], count, axis=1)
+    words = np.broadcast_to(np.arange(count, dtype=np.uint32), bits.shape)
+    rounded = fmt.decode(fmt.encode(bits, "binary16", rounding, "saturate", random=words, random_bits=5))
+    magnitude = np.abs(x.astype(np.float64))[:, np.newaxis]
+    errors = golden.rounding_errors(name, x, rounding, random_bits=5)
+    error = np.abs(rounded) - magnitude
+    assert math.isclose(errors.bias, error.mean() / magnitude.mean(), abs_tol=1e-12)
+    assert math.isclose(errors.snr, 10 * math.log10(np.mean(magnitude**2) / np.mean(error**2)))
+
+
+def test_errors_of_a_few_numbers():
+    """1.0625 is half an ulp from 1 and 1.125; 2**-11 and 500 are below the smallest and above the largest value."""
+    x = np.array([1.0625, -1.0625, 0, 500, np.inf, np.nan], np.float32)
+    errors = golden.rounding_errors("ocp_e4m3", x, "ties_to_away")
+    assert (errors.bias, errors.standard_error, errors.largest) == (1 / 17, 0, 0.5)
+    assert golden.rounding_errors("ocp_e4m3", x, "toward_zero").bias == -1 / 17
+    assert golden.rounding_errors("ocp_e4m3", np.float32([2**-11]), "toward_zero").bias == -1
+    assert golden.rounding_errors("ocp_e4m3", np.float32([1, 2])).snr == math.inf
+    sentence = "x must have a number but 0 of at most 448, the largest value of ocp_e4m3"
+    with pytest.raises(golden.BadValue, match=f"^{sentence}$"):
+        golden.rounding_errors("ocp_e4m3", np.float32([0, 500]))
+    with pytest.raises(golden.BadKind, match=r"^x must be a float32, float16 or bfloat16 array, not float64$"):
+        golden.rounding_errors("ocp_e4m3", np.array([1.0]))

@@ -29,7 +29,7 @@ def refuses(error, sentence, call, *arguments):
 
 
 def test_the_catalogue_is_the_specifications():
-    assert golden.names() == paper_tables.CATALOGUE
+    assert golden.names() == (*paper_tables.CATALOGUE, *paper_tables.REFERENCES)
     assert golden.WIDE == ("binary16", "bfloat16", "binary32", "dlfloat16")
     assert golden.ACCUMULATORS == ("binary16", "bfloat16", "binary32", "dlfloat16", "exact")
 
@@ -238,7 +238,7 @@ MALFORMED = {
     "strange key": (
         edited("width = 8", "width = 8\nzzz = 1"),
         "the file has an unknown key 'zzz'; allowed are name, width, cite, rows, specials, canonical_nan, "
-        "nan_keeps_sign, signed, twos_complement, flush, roundings, overflows",
+        "nan_keeps_sign, signed, twos_complement, flush, posit_rounding, roundings, overflows",
     ),
     "width of a string": (edited("width = 8", 'width = "8"'), "the file: width must be an integer, not '8'"),
     "width of a bool": (edited("width = 8", "width = true"), "the file: width must be an integer, not True"),

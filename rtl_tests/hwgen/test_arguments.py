@@ -56,7 +56,7 @@ def test_scales_flags_and_formats(component):
     check_refusal("flags must be True or False, not 'no'", component, "hif8", flags="no")
     wide = "is a source, decoder target or accumulator, not a format of codes"
     check_refusal(f"b_format: 'binary32' {wide}", component, "hif8", "binary32")
-    check_refusal(f"a_format: 'binary16' {wide}", component, "binary16")
+    check_refusal(f"a_format: 'dlfloat16' {wide}", component, "dlfloat16")
     check_refusal("b_format must be a known format, not 'hif9'; the nearest is hif8", component, "hif8", "hif9")
     with pytest.raises(TypeError):
         component("hif8", "hif8", "binary16")

@@ -264,8 +264,8 @@ BAD = {
         "--to must be ocp_e4m3 or ocp_e5m2, not the ambiguous 'fp8'",
     ),
     "wide format": (
-        ["generate", "mac", "--format", "binary16"],
-        "--format: 'binary16' is a source, decoder target or accumulator",
+        ["generate", "mac", "--format", "binary32"],
+        "--format: 'binary32' is a source, decoder target or accumulator",
     ),
     "code too large": (["explain", "hif8", "0x100"], "CODE must lie in 0 to 0xff for hif8, not 0x100"),
     "negative code": (["explain", "hif8", "--", "-1"], "CODE must lie in 0 to 0xff for hif8, not -0x1"),
@@ -281,8 +281,8 @@ BAD = {
         "argument --to: invalid choice: 'binary64'",
     ),
     "unknown source": (
-        ["generate", "encoder", "--format", "hif8", "--from", "int8"],
-        "--from must be a known format, not 'int8'; the nearest are hif8, binary8p4, binary8p3",
+        ["generate", "encoder", "--format", "hif8", "--from", "int9"],
+        "--from must be a known format, not 'int9'; the nearest are int8, int4",
     ),
     "rounding the format lacks": (
         ["generate", "encoder", "--format", "ocp_e4m3", "--rounding", "hybrid"],

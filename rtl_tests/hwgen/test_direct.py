@@ -41,8 +41,9 @@ def test_an_empty_cover_and_a_full_one():
 
 
 CASES = [
-    (name, source, ROUNDINGS[(place + turn // 3) % len(ROUNDINGS)])
+    (name, source, known[(place + turn // 3) % len(known)])
     for turn, name in enumerate(first_of_each(kind_of_format, CODES))
+    for known in [[rounding for rounding in ROUNDINGS if rounding in golden.get(name).roundings]]
     for place, source in enumerate(("binary32", "binary16", "bfloat16"))
 ]
 """A format of each kind from each source."""

@@ -267,7 +267,10 @@ CATALOGUE = (
     "ue4m3",
     "ue5m3",
 )
-"""Names of the catalogue's formats (specification, section 0)."""
+"""Names of the catalogue's formats (specification, section 0), but for those of section 13."""
+
+REFERENCES = ("int8", "int4", "posit8_0", "posit8_1", "posit8_2")
+"""Names of the last ones, with which the papers compare; ``golden/test_references.py`` defines them."""
 
 RANGES = {
     "hif8": (2.0**-22, 2.0**15, 252),
@@ -467,6 +470,8 @@ UNPRINTED = {
     "binary32": "IEEE 754-2019, section 3.6",
     "ue4m3": "OCP E4M3 without the sign, the scale of NVFP4",
     "ue5m3": "5 exponent and 3 fraction bits without a sign",
+    **dict.fromkeys(("int8", "int4"), "integers in two's complement, the lowest one included"),
+    **dict.fromkeys(("posit8_0", "posit8_1", "posit8_2"), "Standard for Posit Arithmetic (2022), sections 3 and 4"),
     **dict.fromkeys(("e2m1", "e2m3", "e3m2", "e8m0"), "OCP Microscaling Formats (MX) Specification, version 1.0"),
 }
 """Sources of formats that are none of the five papers."""

@@ -89,9 +89,9 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Products:
-    """The reference model's products of all pairs of codes and all scales.
+    """The reference model's products of all pairs of codes, or of some, and all scales.
 
-    The index of a product has the bits of a lowest, then those of b, then those of the scale.
+    The place of a counts the fastest in the index of a product, then that of b, then the scale.
     """
 
     a: NDArray[np.uint16]
@@ -103,14 +103,15 @@ class Products:
     scale_bits: int
 
     @classmethod
-    def of(cls, design: Design, scaled: bool = True) -> "Products":
-        """All products of a MAC; without the scale if ``scaled`` is false."""
+    def of(cls, design: Design, scaled: bool = True, codes: Sequence[NDArray[np.int64]] | None = None) -> "Products":
+        """The products of a MAC, of all ``codes`` of both operands; without the scale if ``scaled`` is false."""
         fa, fb = design.codes.values()
-        bits, scale_bits = fa.width + fb.width, design.scale_bits if scaled else 0
-        held = np.arange(1 << (bits + scale_bits), dtype=np.uint32)
-        a = (held & np.uint32((1 << fa.width) - 1)).astype(np.uint16)
-        b = (held >> np.uint32(fa.width) & np.uint32((1 << fb.width) - 1)).astype(np.uint16)
-        word, half = (held >> np.uint32(bits)).astype(np.int16), 1 << scale_bits >> 1
+        first, second = codes or [np.arange(1 << fmt.width) for fmt in (fa, fb)]
+        scale_bits = design.scale_bits if scaled else 0
+        held = np.arange((len(first) * len(second)) << scale_bits, dtype=np.uint32)
+        a = first[held % len(first)].astype(np.uint16)
+        b = second[held // len(first) % len(second)].astype(np.uint16)
+        word, half = (held // (len(first) * len(second))).astype(np.int16), 1 << scale_bits >> 1
         scale = np.where(word >= half, word - 2 * half, word).astype(np.int16)
         with np.errstate(invalid="ignore"):
             values = np.ldexp(fa.values[a] * fb.values[b], scale)

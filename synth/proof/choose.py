@@ -21,14 +21,12 @@ from synth.proof.cases import Products
 from synth.proof.codes import ReadoutProof, StochasticProof, StochasticReadoutProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
+from synth.proof.lanes import MAX_HELD_BITS
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
-
-MAX_HELD_BITS = 20
-"""Largest number of bits of both codes, and of the scale of an ``exact`` sum, whose combinations are all evaluated."""
 
 _TOO_MANY = "there are too many inputs to enumerate"
 
@@ -69,16 +67,16 @@ def _proof(design: Design) -> type[Proof] | str:
 
 def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
     held = core.scale_bits if core.accumulator == "exact" else 0
-    if core.a_format.width + core.b_format.width + held > MAX_HELD_BITS:
+    is_wide = core.a_format.width + core.b_format.width + held > MAX_HELD_BITS
+    is_rounded = core.accumulator in WIDE and not (core.is_floated if core.is_dot else core.optimize == SPEED)
+    if is_wide and not (is_rounded or core.accumulator == "exact"):
         return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
     if isinstance(core, Pe) and core.carry_save:
         return CarrySaveProof
     if core.accumulator == "exact":
-        return ExactDotProof if core.is_dot else ExactProof
+        return ExactDotProof if core.is_dot or is_wide else ExactProof
     is_aligned = core.accumulator not in WIDE
     if not (core.is_dot or is_aligned):
-        if core.accumulator != "binary32":
-            return _TOO_MANY
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:
         return AlignedDotProof

@@ -16,8 +16,9 @@ from golden import ExactAccumulator
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.adders import LinearForm, linear_form
-from synth.proof.bits import Bits, Bool, cat
+from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.bitslice import Planes
+from synth.proof.factors import Factors
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.solver import Claim, Pins, Proof, Solver
@@ -104,6 +105,23 @@ class SumProof(Proof):
         except NotShownError:
             return False
 
+    def bound_words(
+        self, solver: Solver, words: Iterable[tuple[Sequence[int], Bits]]
+    ) -> tuple[dict[int, Bool], list[Bool]]:
+        """Nets inside with the bits of some words; and what holds for these, as some nets are the same or constant."""
+        fixed, known, relations = {0: solver.false, 1: solver.true}, {}, []
+        for nets, word in words:
+            for net, bit in zip(nets, word, strict=True):
+                if net in fixed:
+                    relations.append(bit == fixed[net])
+                else:
+                    known[net] = fixed[net] = bit
+                    gate = self.netlist.gates[net - self.netlist.first_gate] if net >= self.netlist.first_gate else None
+                    # gates may also read the net that an inverter makes this one from
+                    if gate and gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
+                        known.setdefault(gate.pins[0], ~bit)
+        return known, relations
+
     def confirmed(self, pins: Pins, what: str) -> Pins:
         """Inputs that contradict a claim, if gates and reference model differ there."""
         if not self.differs(pins):
@@ -133,6 +151,9 @@ class SumProof(Proof):
         constant, unit = form.constant, Fraction(2) ** lsb_exponent
         multiples: dict[float, int] = {}
         for lane, part in enumerate(terms):
+            if self.lanes.wide:
+                constant += self._offset_of_wide(lane, part, form.modulus, lsb_exponent, known, sign, specials)
+                continue
             weights, own = list(part.values()), None
             for member in self.lanes.classes(lane, list(part), known):
                 if not (specials or member.is_finite):
@@ -152,6 +173,70 @@ class SumProof(Proof):
             constant += own or 0
         if constant % form.modulus:
             raise NotShownError("the constants of all lanes do not add up to 0")
+
+    def _offset_of_wide(
+        self,
+        lane: int,
+        terms: Mapping[int, int],
+        modulus: int,
+        lsb_exponent: int,
+        constants: Mapping[int, Planes | np.uint64],
+        sign: int,
+        specials: bool,
+    ) -> int:
+        """What the terms of a wide lane are more than its product, see :meth:`check_lanes`.
+
+        The lane must have the nets ``product__significand`` and ``product__exponent``: see :class:`Factors`. The solver
+        shows that the terms are the shifted significand, with the product's sign, for all of both.
+        """
+        prefix = f"lane_{lane}." if self.has_word(f"lane_{lane}.product__exponent") else ""
+        significand, exponent = (self.word(f"{prefix}product__{part}") for part in ("significand", "exponent"))
+        factors = Factors.of(self.lanes, lane, significand, exponent, scaled=bool(self.lanes.scale))
+        low, high = min(int(factors.weights.min()), lsb_exponent), int(factors.weights.max())
+        if high - low >> len(exponent):
+            raise NotShownError("the exponent of a product is too short for all exponents")
+        solver, width, spare = Solver(), modulus.bit_length() - 1, lsb_exponent - low
+        number, own = solver.variable("significand", len(significand)), solver.variable("exponent", len(exponent))
+        known, relations = self.bound_words(solver, [(significand, number), (exponent, own)])
+        known |= {net: solver.true if level else solver.false for net, level in constants.items()}
+        read = tuple(self.lanes.frontier(terms, known)[lane])
+        choice = Choice.of(solver, "class_0", self._merged(lane, read))
+        known |= choice.known(read)
+        bits = dict(zip(terms.values(), solver.nets(self.netlist, known, list(terms)), strict=True))
+        places = [bits.pop(1 << place, solver.false) for place in range(width)]
+        minus = [bits.pop(modulus - (1 << place), solver.false) for place in range(width)]
+        if bits or len({*terms.values()}) < len(terms):
+            raise NotShownError(f"lane {lane} is not a row of bits")
+        room = max(width + spare, len(significand) + high - low)  # no bit may leave it
+        shift = (own - (low - factors.origin) % (1 << len(exponent))).to(max(room, len(exponent)))
+        moved = number.to(shift.width) << shift
+        is_minus = choice.any(lambda member: member.negative)
+        row = moved[spare : width + spare]
+        product = ite(is_minus if sign > 0 else ~is_minus, -row, row)
+        is_number = choice.any(lambda member: member.is_finite and member.product != 0)
+        is_possible = (shift <= high - low) & (number != 0) & (moved <= self.largest(lsb_exponent) << spare)
+        is_possible &= moved[:spare] == 0 if spare else True
+        conditions = [*relations, is_number.implies(is_possible)]
+        if self._zeros_are_silent(lane, significand):
+            conditions.append(choice.any(lambda member: member.product == 0).implies(number == 0))
+        if not specials:
+            conditions.append(choice.any(lambda member: member.is_finite))
+        example = next(member for member in choice.classes if member.is_finite)
+        acc = sum(1 << self.acc_nets.index(net) for net, level in constants.items() if level)
+        word = self.netlist.value(list(terms), self.lanes.pins({lane: example.pins}, {"acc_in": acc}))
+        offset = sum(weight for place, weight in enumerate(terms.values()) if word >> place & 1)
+        offset = (offset - sign * int(Fraction(example.product) / Fraction(2) ** lsb_exponent)) % modulus
+        claim = cat(*places) - cat(*minus) == ite(is_number, product, 0) + offset
+        if self.searched([choice], conditions, claim, {}) is not None:
+            raise NotShownError(f"lane {lane} does not add the product of some codes")
+        return offset
+
+    def _zeros_are_silent(self, lane: int, significand: Sequence[int]) -> bool:
+        """Whether the significand of all products of numbers that are 0 is 0."""
+        values = [fmt.values for fmt in self.design.codes.values()]
+        kinds = [np.where(np.isfinite(own), (own != 0).astype(float), np.nan) for own in values]
+        products = self.lanes.pairs_of(self.lanes.representatives(lane, significand, kinds), scaled=False)
+        return not self.lanes.word(lane, significand, products)[products.values == 0].any()
 
     def largest(self, lsb_exponent: int) -> int:
         """The largest finite product as a multiple of ``2**lsb_exponent``."""

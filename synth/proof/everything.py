@@ -105,7 +105,7 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
         overflows = [overflow for overflow in fmt.overflows if overflow is not Overflow.PROPAGATE]
         add(name, source, [r for r in fmt.roundings if r not in _IN_PART], overflows, (False, True)[: 1 + fmt.has_zero])
         if source == "bfloat16":
-            add(name, source, _IN_PART, overflows[:1], [False])
+            add(name, source, [r for r in fmt.roundings if r in _IN_PART], overflows[:1], [False])
     for name, source, rounding, overflow in projections():
         add(name, source, [rounding], [overflow], [False])
     for name, source in product(CONVERTED, repeat=2):
@@ -171,8 +171,11 @@ def _fast(blocks: Sequence[str]) -> Iterator[Design]:
     yield from fast("mac", ["ocp_e4m3"], stages=3)
     yield from fast("mac", ["hif8"], accumulator="binary32", flags=True)
     yield from fast("mac", ["hif8"], accumulator="binary32", scale_bits=2)
-    signed = [name for name in blocks if golden.get(name).signed and golden.get(name).has_zero]
-    yield from fast("encoder", signed, source=["binary32", "binary16", "bfloat16"], rounding=[*ROUNDINGS])
+    for fmt in map(golden.get, blocks):
+        sources = ["bfloat16"] if fmt.name == "int8" else ["binary32", "binary16", "bfloat16"]  # too many fraction bits
+        if fmt.signed and fmt.has_zero:
+            roundings = [rounding for rounding in ROUNDINGS if rounding in fmt.roundings]
+            yield from fast("encoder", [fmt.name], source=sources, rounding=roundings)
     for name in SOME:
         overflows = [overflow for overflow in Overflow if overflow in golden.get(name).overflows]
         yield from fast("encoder", [name], overflow=overflows, nan_to_zero=True)

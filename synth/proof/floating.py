@@ -223,24 +223,10 @@ class FloatSumProof(SumProof):
         scale = self.scales.symbolic(solver)
         known = self.bound("acc_in", acc) | self.scales.known(scale)
         words = {**{name: solver.variable(name, len(self.word(name))) for name in names}, **words}
-        fixed, relations = {0: solver.false, 1: solver.true}, []
-        for name, word in words.items():
-            for net, bit in zip(self.word(name), word, strict=True):
-                if net in fixed:
-                    relations.append(bit == fixed[net])
-                else:
-                    known[net] = fixed[net] = bit
-                    self._know_complement(net, bit, known)
-        known |= self._replaced(solver)
+        inside, relations = self.bound_words(solver, [(self.word(name), word) for name, word in words.items()])
+        known |= inside | self._replaced(solver)
         choices = self.choices(solver, known, self.netlist.driven)
         return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
-
-    def _know_complement(self, net: int, bit: Bool, known: dict[int, Bool]) -> None:
-        """Gates may also read the net that an inverter makes this one from."""
-        if net >= self.netlist.first_gate:
-            gate = self.netlist.gates[net - self.netlist.first_gate]
-            if gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
-                known.setdefault(gate.pins[0], ~bit)
 
     def _replaced(self, solver: Solver) -> dict[int, Bool]:
         """With ``compares`` the result and the overflow flag have any value."""

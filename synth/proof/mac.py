@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 from bitwuzla import RoundingMode
@@ -19,9 +18,8 @@ import golden
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.bits import Bits, Bool, cat, ite
-from synth.proof.bitslice import Planes, all_words, evaluated, from_planes
-from synth.proof.cases import Products
 from synth.proof.dot import Choice, SumProof, specials_after
+from synth.proof.factors import Factors
 from synth.proof.floating import Query
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
@@ -126,24 +124,12 @@ class ExactProof(MacProof):
         return out == cat(total, *sticky), [never, never, overflow, invalid]
 
 
-class _Numbers(NamedTuple):
-    """The nets for all pairs of codes, and scales, whose products are finite and not 0; ``places`` has their indices.
-
-    ``products`` are those of all pairs. A product is ``significands * 2**weights``; ``exponents`` are unsigned words.
-    """
-
-    products: Products
-    places: NDArray[np.int64]
-    significands: NDArray[np.int64]
-    exponents: NDArray[np.int64]
-    weights: NDArray[np.int64]
-
-
 class SplitMacProof(NormalizedProof):
     """A MAC with the nets ``product__significand`` and ``product__exponent``.
 
-    They are evaluated for all pairs of codes and scales, as the product's factors if it is finite and not 0. Signs,
-    zeros, infinities and NaN are classes of pairs: see :class:`synth.proof.dot.SumProof`.
+    They are evaluated for all pairs of classes of codes, and scales, whose product is finite and not 0: the gates let
+    neither significand nor exponent depend on more of a code. Signs, zeros, infinities and NaN are classes of pairs:
+    see :class:`synth.proof.dot.SumProof`.
     """
 
     method = (
@@ -159,37 +145,17 @@ class SplitMacProof(NormalizedProof):
         return (1,) if name == self.significand and powers_of_two else super().word(name)
 
     @cached_property
-    def _numbers(self) -> _Numbers:
-        products = Products.of(self.design)
-        places = np.flatnonzero(np.isfinite(products.values) & (products.values != 0))
-        significands, exponents = (self._evaluated(name, {})[places] for name in (self.significand, self.exponent))
-        weights = np.frexp(products.values[places])[1] - np.frexp(significands)[1]
-        return _Numbers(products, places, significands, exponents, weights.astype(np.int64))
-
-    @cached_property
-    def _codes(self) -> dict[int, Planes]:
-        """Bit planes of all pairs of codes, and scales, by input net."""
-        nets = [net for name in (*self.design.codes, *self.scales.nets) for net in self.netlist.input_nets(name)]
-        return dict(zip(nets, all_words(len(nets)), strict=True))
-
-    def _evaluated(self, name: str, known: Mapping[int, np.uint64]) -> NDArray[np.int64]:
-        """The word on a net for all products; ``known`` are other inputs."""
-        words = next(iter(self._codes.values())).size
-        return from_planes(evaluated(self.netlist, self.word(name), {**self._codes, **known}, words)).astype(np.int64)
+    def factors(self) -> Factors:
+        """The product's significand and exponent."""
+        return Factors.of(self.lanes, 0, self.word(self.significand), self.word(self.exponent), scaled=True)
 
     def show(self) -> None:
         """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
-        products, places, significands, exponents, weights = self._numbers
-        size = 1 << len(self.word(self.exponent))
-        wrong = np.ldexp(significands.astype(np.float64), weights) != np.abs(products.values[places])
-        wrong |= (weights - self.number.origin - exponents) % size != 0
-        if wrong.any():
-            raise NotShownError("significand and exponent are not the product of some codes", [self._pins(wrong)])
+        _ = self.factors
 
     @cached_property
     def number(self) -> Number:
-        weights, exponents, significands = self._numbers.weights, self._numbers.exponents, self._numbers.significands
-        origin = int(weights[0] - exponents[0])
+        weights, significands, origin = self.factors.weights, self.factors.significands, self.factors.origin
         integer_bits = len(self.word(self.significand)) + 1 - int(significands.min()).bit_length()
 
         def is_not_zero(query: Query) -> Bool:
@@ -207,16 +173,13 @@ class SplitMacProof(NormalizedProof):
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """Codes that have the product that the solver has found, if those of the class do not differ."""
-        products, places, significands, exponents, _ = self._numbers
-        own = super().example(values, members)
-        hits = (significands == values[self.significand]) & (exponents == values[self.exponent])
-        hits &= np.signbit(products.values[places]) == members[0].negative
-        return self._pins(hits) | {"acc_in": values["acc_in"]} if hits.any() and not self.differs(own) else own
-
-    def _pins(self, which: NDArray[np.bool_]) -> Pins:
-        """Inputs of the first of some products."""
-        pins = self._numbers.products.pins(int(self._numbers.places[np.flatnonzero(which)[0]]))
-        return self.lanes.pins({}, pins)
+        own, factors = super().example(values, members), self.factors
+        if self.lanes.wide or self.differs(own):
+            return own
+        hits = (factors.significands == values[self.significand]) & (factors.exponents == values[self.exponent])
+        hits &= np.signbit(factors.products.values) == members[0].negative
+        codes = [factors.products.pins(place) for place in np.flatnonzero(hits)[:1].tolist()]
+        return self.lanes.pins({}, codes[0]) | {"acc_in": values["acc_in"]} if codes else own
 
 
 class TwoPathMacProof(SplitMacProof):
@@ -241,21 +204,22 @@ class TwoPathMacProof(SplitMacProof):
         target, size = self.target, 1 << len(self.word(self.places))
         last = (1 << target.exponent_bits) - int(not target.flush)  # the field of infinities is not among them
         for field in range(last):
-            wrong = (self._places(field) - self._numbers.weights + self.field_weight(field) - self._offset) % size != 0
+            wrong = (self._places(field) - self.factors.weights + self.field_weight(field) - self._offset) % size != 0
             if wrong.any():
-                pins = self._pins(wrong) | {"acc_in": field << target.fraction_bits}
+                codes = self.factors.products.pins(int(np.flatnonzero(wrong)[0]))
+                pins = self.lanes.pins({}, codes) | {"acc_in": field << target.fraction_bits}
                 raise NotShownError("places is not the difference of the exponents of some inputs", [pins])
 
     @cached_property
     def _offset(self) -> int:
         """``places`` plus the weight of the accumulator's last bit minus that of the product's."""
-        return int(self._places(1)[0] - self._numbers.weights[0]) + self.field_weight(1)
+        return int(self._places(1)[0] - self.factors.weights[0]) + self.field_weight(1)
 
     def _places(self, field: int) -> NDArray[np.int64]:
         """The net for all products and an exponent field of the accumulator."""
         nets = self.acc_nets[self.target.fraction_bits : -1]
         known = {net: ~np.uint64(0) if field >> place & 1 else np.uint64(0) for place, net in enumerate(nets)}
-        return self._evaluated(self.places, known)[self._numbers.places]
+        return self.lanes.word(0, self.word(self.places), self.factors.products, known)
 
     def derived(self, solver: Solver, part: Part, exponent: Bits, acc: Bits) -> Mapping[str, Bits]:
         """The difference; any one if it does not matter."""

@@ -83,6 +83,7 @@ def rounded(x, name, away=False):
 
 
 FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 120, "e3m3b3": Fraction(15, 8)}
+FULL |= {"posit8_0": Fraction(63, 32), "posit8_1": Fraction(31, 8), "posit8_2": 15}
 """The largest value with the most significant bits, where it is not the largest value; from the formats' papers."""
 
 

@@ -19,7 +19,7 @@ from rtl_tests.support.boundaries import INFINITE, SIGN
 
 NAMES = [name for name in golden.names() if golden.get(name).width <= 9]
 """All formats of codes."""
-MANY_PARTS = ("e5m2b4", "gc_1_6_1_b31", "e8m0")
+MANY_PARTS = ("e5m2b4", "gc_1_6_1_b31", "e8m0", "posit8_2")
 """Formats whose products are cut into more than two parts."""
 ROWS = 64
 

@@ -1,0 +1,78 @@
+"""Random words of a linear-feedback shift register (LFSR) in Galois form, for stochastic roundings."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from golden.bits import as_array
+from golden.refusal import BadKind, BadValue, check_integer
+from golden.rows import DEFAULT_RANDOM_BITS, MAX_RANDOM_BITS
+
+EXPONENTS: Mapping[int, tuple[int, ...]] = {
+    16: (16, 15, 13, 4),
+    24: (24, 23, 22, 17),
+    32: (32, 22, 2, 1),
+    48: (48, 47, 21, 20),
+    64: (64, 63, 61, 60),
+}
+"""By the register's width, the exponents of a primitive polynomial over GF(2), without x**0."""
+
+
+@dataclass(frozen=True)
+class Lfsr:
+    """A register that makes one step for each random bit: all bits of all words are successive bits of one sequence.
+
+    A step takes the register's last bit, shifts the others down, and inverts those at the places e - 1 if the bit is 1,
+    for all exponents e of the polynomial. So each bit of the sequence is the exclusive or of those e bits before it.
+    In a period of 2**width - 1 bits, every string of ``word_bits`` bits but the one of zeros occurs equally often, and
+    that one once less.
+
+    Parameters
+    ----------
+    width : int
+        Bits of the register, one of :data:`EXPONENTS`.
+    word_bits : int
+        Bits of a word, 1 to 32, and at most ``width``.
+    """
+
+    width: int = 32
+    word_bits: int = DEFAULT_RANDOM_BITS
+
+    def __post_init__(self) -> None:
+        if check_integer("width", self.width, 1, max(EXPONENTS)) not in EXPONENTS:
+            raise BadValue("width", f"must be {', '.join(map(str, EXPONENTS))}, not {self.width}")
+        check_integer("word_bits", self.word_bits, 1, min(self.width, MAX_RANDOM_BITS))
+
+    @property
+    def mask(self) -> int:
+        """The places that a 1 inverts."""
+        return sum(1 << exponent - 1 for exponent in EXPONENTS[self.width])
+
+    @property
+    def period(self) -> int:
+        """Number of words until they repeat, for every seed."""
+        states = (1 << self.width) - 1
+        return states // math.gcd(states, self.word_bits)
+
+    def words(self, seed: ArrayLike, count: int) -> NDArray[np.uint32]:
+        """The first words, on a last axis; ``seed`` are states of the register, integers but 0, of any shape.
+
+        Bit 0 of a word comes first.
+        """
+        seeds = as_array("seed", seed)
+        if seeds.dtype.kind not in "iu":
+            raise BadKind("seed", f"must be integers, not {seeds.dtype}")
+        wrong = [number for number in seeds.reshape(-1).tolist() if not 0 < number < 1 << self.width]
+        if wrong:
+            raise BadValue("seed", f"must lie in 1 to 2**{self.width} - 1, not {wrong[0]}")
+        state, mask, one = seeds.astype(np.uint64), np.uint64(self.mask), np.uint64(1)
+        words = np.zeros((*seeds.shape, check_integer("count", count, 0, 1 << 32)), np.uint32)
+        for place in range(count):
+            for bit in range(self.word_bits):
+                last = state & one
+                words[..., place] |= (last << np.uint64(bit)).astype(np.uint32)
+                state = (state >> one) ^ (last * mask)
+        return words
