@@ -32,7 +32,7 @@ __all__ = [
     "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
     "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
     "Row", "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "calibrate_layers",
-    "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "matmul",
-    "model_snr", "names", "pack", "quantization_snr", "quantize_block", "scale_for", "scaled_matmul",
+    "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags",
+    "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "scale_for", "scaled_matmul",
     "significand_bits",
 ]  # fmt: skip
