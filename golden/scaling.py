@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from golden.accuracy import Scales, best_scale, calibrate, single_precision, through
 from golden.bits import as_array
 from golden.catalog import get
+from golden.encode import FLOATS, bits_of
 from golden.formats import Format
 from golden.options import target_options
 from golden.refusal import BadKind, BadValue, check_choice, check_integer
@@ -118,11 +119,12 @@ def scale_for(
 
 def _shared(x: NDArray[Any], axis: int | Sequence[int] | None) -> tuple[NDArray[np.float64], tuple[int, ...]]:
     """Numbers with one row for each scale, and the shape of the scales."""
-    try:
+    if x.dtype.name in FLOATS:
+        source, bits = bits_of("x", x)
+        numbers = source.numbers(bits)
+    elif x.dtype.kind in "iuf":
         numbers = x.astype(np.float64)
-    except (TypeError, ValueError):
-        numbers = None
-    if numbers is None or x.dtype.kind == "c":
+    else:
         raise BadKind("x", f"must be real numbers, not {x.dtype}")
     given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = {check_integer("axis", place, -x.ndim, x.ndim - 1) % x.ndim for place in given}

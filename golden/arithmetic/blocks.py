@@ -41,6 +41,9 @@ Each is a threshold: from which significand of the largest magnitude on the expo
     From √2 on: the logarithm, rounded to the nearest integer. No published policy.
 """
 
+_TINY = 2.0**-120
+"""Elements above it are rounded from binary32, by tables, if the scale is a power of two."""
+
 _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
@@ -151,7 +154,11 @@ def quantize_block(
         )
         scale_codes = np.maximum(nearest, 1)
     quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-    codes = codes_of(elements, quotients, np.signbit(quotients), rounding)
+    if scales.name == "e8m0" and elements.smallest > _TINY:
+        with np.errstate(under="ignore"):  # exact, or below half of every element
+            codes = elements.codes(quotients.astype(np.float32), overflow="saturate")
+    else:
+        codes = codes_of(elements, quotients, np.signbit(quotients), rounding)
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes

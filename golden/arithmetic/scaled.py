@@ -68,7 +68,8 @@ def scaled_matmul(
     terms = options.get("terms") or max(shapes[0][1], 1)
     state = ExactAccumulator(left, right, terms) if chosen == "exact" else state_format(chosen)
     with np.errstate(over="ignore", under="ignore"):
-        return np.ldexp(state.decode(sums), -(rows + columns))
+        restored: NDArray[np.float64] = np.ldexp(state.decode(sums), -(rows + columns))
+    return restored
 
 
 def _exponents(argument: str, scale: ArrayLike, shape: tuple[int, int]) -> NDArray[np.int32]:
