@@ -41,9 +41,6 @@ Each is a threshold: from which significand of the largest magnitude on the expo
     From √2 on: the logarithm, rounded to the nearest integer. No published policy.
 """
 
-_TINY = 2.0**-120
-"""Elements above it are rounded from binary32, by tables, if the scale is a power of two."""
-
 _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
@@ -138,11 +135,10 @@ def quantize_block(
     source, bits = bits_of("x", as_array("x", x))
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
-    numbers = source.numbers(bits)
-    finite = np.isfinite(numbers)
-    is_special = ~finite.all(axis=-1)
-    numbers = np.where(finite, numbers, 0.0)
-    largest = np.abs(numbers).max(axis=-1)
+    assert source.infinity is not None
+    peak = (bits & (source.sign_bit - 1)).max(axis=-1)  # of bits without signs, because they are in order
+    is_special = peak >= source.infinity
+    largest = source.numbers(np.where(is_special, 0, peak))
     if scales.name == "e8m0":
         exponents = _exponents(largest, policy or FLOOR, elements, center) - top
         exponents = np.where(largest == 0, -127, np.clip(exponents, -127, 127))
@@ -153,12 +149,15 @@ def quantize_block(
             scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
         )
         scale_codes = np.maximum(nearest, 1)
-    quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-    if scales.name == "e8m0" and elements.smallest > _TINY:
-        with np.errstate(under="ignore"):  # exact, or below half of every element
-            codes = elements.codes(quotients.astype(np.float32), overflow="saturate")
+    quotients = None
+    if scales.name == "e8m0" and source.name == "binary32":
+        quotients = _quotients(bits, exponents, largest == 0, elements)
+    if quotients is not None:
+        codes = elements.encode(quotients, overflow="saturate")
     else:
-        codes = codes_of(elements, quotients, np.signbit(quotients), rounding)
+        numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
+        exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
+        codes = codes_of(elements, exact, np.signbit(exact), rounding)
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
@@ -196,6 +195,23 @@ def _scales(name: str | Format, policy: str | None) -> Format:
         if fmt.name != "e8m0":
             raise BadValue("policy", f"needs scales that are powers of two, and {fmt.name} has others")
     return fmt
+
+
+def _quotients(
+    bits: NDArray[Any], exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format
+) -> NDArray[Any] | None:
+    """Bits of binary32 over 2**exponents, for :meth:`Format.encode`; None if an element may need more than they hold.
+
+    Quotients below 2**-126 become zeros: they round to zero, with the sign of the number.
+    """
+    powers = np.where(is_zero, 0, exponents)
+    low, high = elements.exponent_range
+    if low < -120 or high > 100 or (powers.size and int(powers.min()) < -123 - low):  # subnormals may reach an element
+        return None
+    moved = bits - (powers.astype(np.int32) << 23).view(np.uint32)[..., np.newaxis]  # modulo 2**32
+    least = ((np.maximum(powers, 0) + 1) << 23).astype(np.uint32)[..., np.newaxis]
+    sign = np.uint32(1 << 31)
+    return np.where(bits & ~sign >= least, moved, bits & sign)
 
 
 def _exponents(magnitude: NDArray[np.float64], policy: str, fmt: Format, center: int | None) -> NDArray[np.int64]:

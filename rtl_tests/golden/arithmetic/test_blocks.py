@@ -196,6 +196,18 @@ def test_policies_by_their_thresholds(name, count, policy):
             np.testing.assert_array_equal(ours, same)
 
 
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", [*FORMATS, "gc_1_4_3_b390"])
+def test_blocks_do_not_depend_on_their_neighbours(name, policy):
+    """Whether a block with a tiny scale is in the array selects how all blocks are rounded."""
+    x = np.concatenate([at_thresholds(3000, 4, 12), blocks(3000, 4, 12)])
+    codes, scales = golden.quantize_block(x, name, policy=policy)
+    usual = np.abs(x).max(axis=-1) > 2.0**-90
+    for rows in (usual, ~usual, (x == 0).all(axis=-1)):
+        for ours, part in zip(golden.quantize_block(x[rows], name, policy=policy), (codes, scales), strict=True):
+            np.testing.assert_array_equal(ours, part[rows])
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_even_is_the_sum_of_bits_of_torchao(name):
     """It adds half a unit of the elements' last fraction bit to the bits of binary32, and reads the exponent field."""
