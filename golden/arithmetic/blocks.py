@@ -149,11 +149,11 @@ def quantize_block(
             scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
         )
         scale_codes = np.maximum(nearest, 1)
-    quotients = None
+    divided = None
     if scales.name == "e8m0" and source.name == "binary32":
-        quotients = _quotients(bits, exponents, largest == 0, elements)
-    if quotients is not None:
-        codes = elements.encode(quotients, overflow="saturate")
+        divided = _quotients(bits, exponents, largest == 0, elements)
+    if divided is not None:
+        codes = elements.encode(divided, overflow="saturate")
     else:
         numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
         exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
