@@ -43,7 +43,7 @@ def encode(
         problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)
     if raw.dtype.name in FLOATS or (raw.dtype == np.float64 and raw.size):
-        way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
+        way = "quantize(x) rounds an array x of float32, and codes(x) returns its codes"
         raise BadKind("bits", f"must be unsigned integers, not {raw.dtype}: {way}")
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")
@@ -66,6 +66,12 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
     if fmt.has_tables:
         return look_up(_decode_table(fmt, wide), checked)
     return _bits_of(fmt, checked.astype(np.int64), wide)
+
+
+def codes(fmt: Format, x: ArrayLike, **choices: Any) -> NDArray[Any]:
+    """Codes of numbers, see :meth:`golden.Format.codes`."""
+    source, bits = bits_of("x", as_array("x", x))
+    return fmt.encode(bits, source, **choices)
 
 
 def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:

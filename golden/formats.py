@@ -175,7 +175,11 @@ class Format:
         values = self.values[positive]
         binades = np.frexp(values)[1]
         bits = binades - np.frexp(self.quanta(positive))[1]
-        return float(values[binades == binades[bits == bits.max()].max()].max())
+        return self.largest_in_binade(int(binades[bits == bits.max()].max()) - 1)
+
+    def largest_in_binade(self, exponent: int) -> float:
+        """Largest value below 2**(exponent + 1); ``exponent`` is one of :attr:`exponent_range`."""
+        return float(self.magnitudes[self.magnitudes < 2.0 ** (exponent + 1)][-1])
 
     @cached_property
     def above_largest(self) -> float:
@@ -370,6 +374,15 @@ class Format:
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
         """Values of checked bits, equal to those of :meth:`decode`, in any type of floats."""
         return self.values.take(bits)
+
+    def codes(self, x: ArrayLike, **choices: Any) -> NDArray[Any]:
+        """Codes of a float32, float16 or ``ml_dtypes.bfloat16`` array, in its shape.
+
+        ``choices`` are the options of :meth:`encode` from ``rounding`` on; ``overflow="saturate"`` saturates.
+        """
+        from golden.encode import codes
+
+        return codes(self, x, **choices)
 
     def quantize(self, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
         """Round a float32, float16 or ``ml_dtypes.bfloat16`` array to values of the format; shape and type are kept.

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from math import isqrt
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, Overflow, Rounding, WideFormat, get
-from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
+from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options, first_rounded_up
 from golden.explain import hexadecimal, overflow_rule
 from golden.names import canonical, check_name
 from golden.refusal import check_choice, check_integer
@@ -250,17 +249,15 @@ def _rounds_up(shape: ScaleShape, word: Value, number: Parts | None) -> Value:
     fraction = word[:k]
     if shape.policy == CEIL:
         return fraction.any() if number is None else number.hidden & (number.fraction.any() | number.rest)
-    normal = reaches(fraction, _root(k) - (1 << k))
+    normal = reaches(fraction, first_rounded_up(shape.policy, shape.fmt, k) - (1 << k))
     if number is None:
         return normal
     places = range(1, min(1 - shape.source.bias - shape.lowest_exponent, k) + 1)
-    subnormal = [(number.exponent == 1 - place) & reaches(fraction, _root(k - place)) for place in places]
+    subnormal = [
+        (number.exponent == 1 - place) & reaches(fraction, first_rounded_up(shape.policy, shape.fmt, k - place))
+        for place in places
+    ]
     return any_of([word[k:-1].any() & normal, *subnormal])
-
-
-def _root(bits: int) -> int:
-    """The smallest integer above the root of 2, times 2**bits."""
-    return isqrt(2 << 2 * bits) + 1
 
 
 def _less(exponent: int) -> str:
@@ -295,7 +292,8 @@ _FROM = Option(
 _POLICY = Option(
     "policy",
     str,
-    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's",
+    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's, rceil and "
+    "even are those of libraries",
     POLICIES,
     suffix="_{}",
 )

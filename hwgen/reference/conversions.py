@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden import WIDE, Format, Overflow, Rounding, WideFormat
-from golden.arithmetic.blocks import element_exponent
+from golden.arithmetic.blocks import EVEN, RCEIL, element_exponent, first_rounded_up
 from golden.explain import describe, number
 from golden.overflow import replacements
 from golden.rounding import grid
@@ -288,7 +288,11 @@ class QuantizerReference(Reference):
         low, high = 1 - source.bias - source.fraction_bits, source.bias
         anything = rng.integers(0, 4, leader.shape) == 0
         numbers = np.where(anything, np.exp2(rng.uniform(low - 2, high + 1, leader.shape)), numbers)
-        factors = rng.choice([1.0, 1.0, 1.5, 2**0.5, 1 + 2.0**-7, 2 - 2.0**-7], (count, 1))
+        significands = [1.0, 1.0, 1.5, 2**0.5, 1 + 2.0**-7, 2 - 2.0**-7]
+        if self.core.policy in (RCEIL, EVEN):
+            first = first_rounded_up(self.core.policy, self.core.fmt, source.fraction_bits)
+            significands += [step / 2**source.fraction_bits for step in (first - 1, first)]
+        factors = rng.choice(significands, (count, 1))
         boundaries = np.exp2(np.clip(scale + element_exponent(self.core.fmt), low, high)) * factors
         return np.where(leader & (rng.integers(0, 3, (count, 1)) > 0), boundaries, numbers)
 

@@ -15,7 +15,7 @@ from synth.proof.cases import is_enumerated
 from synth.proof.choose import proof
 from synth.proof.evidence import EQUAL
 
-POLICIES = ("floor", "ceil", "nearest")
+POLICIES = ("floor", "ceil", "rceil", "even", "nearest")
 TAPERED = ("hif8", "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1", "e5m2b1_3", "e3m3b3")
 FORMATS = ("e2m1", "ocp_e4m3", "e3m2", "ocp_e5m2", *TAPERED, "gc_1_0_7_b0", "gc_1_5_2_b33", "gc_1_4_3_b40")
 """The last four have largest elements below 2, so that subnormals and zeros decide on scales too."""
@@ -23,6 +23,14 @@ DESIGNS = [
     build("quantizer", "e2m1"),
     build("quantizer", "e2m1", source="bfloat16", lanes=16, policy="nearest"),
     build("quantizer", "ocp_e4m3", lanes=4),
+    build("quantizer", "e2m1", lanes=3, policy="rceil"),
+    build("quantizer", "e2m1", lanes=2, policy="even"),
+    build("quantizer", "ocp_e4m3", lanes=2, policy="rceil"),
+    build("quantizer", "ocp_e4m3", source="bfloat16", lanes=2, policy="even"),
+    build("quantizer", "hif8", lanes=2, policy="rceil"),
+    build("quantizer", "hif8", lanes=2, policy="even"),
+    build("quantizer", "gc_1_0_7_b0", lanes=2, policy="rceil"),
+    build("quantizer", "gc_1_5_2_b33", lanes=2, policy="even"),
     build("quantizer", "ocp_e4m3", source="bfloat16", lanes=3, policy="ceil"),
     build("quantizer", "ocp_e5m2", lanes=2, policy="nearest"),
     build("quantizer", "e3m2", lanes=5, policy="ceil"),
@@ -40,7 +48,7 @@ MORE = [
     build("quantizer", name, source=source, lanes=lanes, policy=policy)
     for name in (*FORMATS, "ibm_1_4_3", "e4m3_nosub", "ieee_e3m4", "gc_1_2_5_b1", "ibm_fp9_1_5_3", "Binary8p1se")
     for source in ("binary32", "bfloat16")
-    for lanes, policy in zip((2, 3, 8), POLICIES, strict=True)
+    for lanes, policy in zip((2, 3, 8, 2, 3), POLICIES, strict=True)
 ]
 COUNT = 50_000
 """Cases of a design in ``make exhaustive``."""
@@ -67,7 +75,7 @@ def test_gates_equal_golden(design, count):
 @pytest.mark.parametrize(
     "design",
     [
-        build("quantizer", name, source="bfloat16", lanes=1, policy=POLICIES[place % 3])
+        build("quantizer", name, source="bfloat16", lanes=1, policy=POLICIES[place % 5])
         for place, name in enumerate(FORMATS)
     ],
     ids=lambda design: design.name,
@@ -110,7 +118,7 @@ def test_a_wrong_gate_is_found(right, wrong):
     assert mismatches(design, stimuli(design), text.replace(right, wrong))
 
 
-@pytest.mark.parametrize("policy", ["ceil", "nearest"])
+@pytest.mark.parametrize("policy", POLICIES[1:])
 def test_a_wrong_decision_of_a_policy_is_found(policy):
     design = build("quantizer", "e2m1", lanes=2, policy=policy)
     text = texts([design])[design.name]

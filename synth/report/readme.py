@@ -14,7 +14,10 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import golden
+from golden.arithmetic.blocks import POLICIES
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
@@ -41,6 +44,7 @@ from synth.studies.script import status
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
+QUANTIZER = Path("docs/quantizer.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
@@ -49,6 +53,8 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
 """The formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
+_ELEMENTS = ("e2m1", "e2m3", "e3m2", "ocp_e4m3", "ocp_e5m2", "binary8p3", "binary8p4", "hif8", "e5m2b1", "e4m3b1")
+"""The formats of elements in docs/quantizer.md."""
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
 netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
@@ -144,6 +150,33 @@ def accuracy() -> str:
     )
 
 
+def policies() -> str:
+    """The lines of docs/quantizer.md between its markers: signal-to-noise ratios of blocks by policy, from samples."""
+    rng, shape, rows = np.random.default_rng(0), (1024, 32), []
+    samples = {
+        "Gaussian": rng.normal(size=shape),
+        "Laplace": rng.laplace(size=shape),
+        "Student t3": rng.standard_t(3, shape),
+    }
+    for fmt in map(golden.get, _ELEMENTS):
+        for data, sample in samples.items():
+            x = sample.astype(np.float32)
+            numbers, binades = x.astype(np.float64), np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
+            blocks = [
+                golden.dequantize_block(*golden.quantize_block(x, fmt, policy=policy), fmt) for policy in POLICIES
+            ]
+            noise = [float(((block - numbers) ** 2).sum()) for block in blocks]
+            powers = [binades - exponent for exponent in range(fmt.exponent_range[1] - 12, fmt.exponent_range[1] + 4)]
+            scaled = [(fmt.codes(np.ldexp(x, -power), overflow="saturate"), power) for power in powers]
+            errors = [((np.ldexp(fmt.decode(codes), power) - numbers) ** 2).sum(axis=-1) for codes, power in scaled]
+            noise.append(float(np.min(errors, axis=0).sum()))
+            ratios = (f"{10 * np.log10(float((numbers**2).sum()) / power):.1f}" for power in noise)
+            rows.append((fmt.name, data, *ratios))
+    head = ("elements", "data", *(f"`{policy}`" for policy in POLICIES), "best of each block")
+    title = "Signal-to-noise ratio of 1024 random blocks of 32 numbers with e8m0 scales, in dB."
+    return _paragraphs(table(title, head, rows))
+
+
 def _bits(name: str) -> str:
     """Runs of exponents with the same number of bits."""
     pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
@@ -223,6 +256,7 @@ def main(arguments: Sequence[str]) -> None:
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
+    _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))

@@ -13,6 +13,7 @@ import golden
 from golden import Flag
 from golden.arithmetic.blocks import POLICIES, SCALES
 from rtl_tests.golden.arithmetic.test_aligned import aligned, multiplied, split
+from rtl_tests.support.selection import exhaustive
 
 ELEMENTS = {
     "ocp_e4m3": (theirs.format_info_mxfp8_e4m3, ml_dtypes.float8_e4m3fn),
@@ -69,6 +70,7 @@ def rounded(x, values, away=False):
     return min(values, key=lambda code: (abs(values[code] - x), -values[code] if away else code & 1))
 
 
+FORMATS = ("e2m1", "e2m3", "e3m2", "ocp_e4m3", "ocp_e5m2", "hif8", "e5m2b1")
 FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 120, "e3m3b3": Fraction(15, 8)}
 """The largest value with the most significant bits, where it is not the largest value; from the formats' papers."""
 
@@ -77,6 +79,10 @@ FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 
 def test_the_largest_precise_value_is_the_largest_unless_precision_tapers(name):
     fmt = golden.get(name)
     assert fmt.largest_precise == FULL.get(name, fmt.largest)
+
+
+FRACTION_BITS = {"e2m1": 1, "e3m2": 2, "ocp_e5m2": 2, "e5m2b1": 2, "e5m2b2": 2, "e5m2b4": 2}
+"""Of elements of full precision; 3 in other formats."""
 
 
 def quantized(block, name, scale_name, policy):
@@ -89,7 +95,15 @@ def quantized(block, name, scale_name, policy):
         if largest:
             exponent = exponent_of(largest)
             ratio = largest / Fraction(2) ** exponent
-            exponent += {"floor": False, "ceil": ratio > 1, "nearest": ratio**2 >= 2}[policy]
+            peak = top / Fraction(2) ** exponent_of(top)
+            half = Fraction(1, 2 << FRACTION_BITS.get(name, 3))
+            exponent += {
+                "floor": False,
+                "ceil": ratio > 1,
+                "rceil": ratio > peak,
+                "even": ratio + half >= 2,
+                "nearest": ratio**2 >= 2,
+            }[policy]
             code = min(max(exponent - exponent_of(top), -127), 127) + 127
     else:
         values = {code: scale_format.exact_value(code) for code in range(127)}
@@ -105,12 +119,131 @@ def quantized(block, name, scale_name, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", ["e2m1", "e3m2", "ocp_e4m3", *FULL])
+@pytest.mark.parametrize("name", [*FORMATS, *FULL.keys() - {*FORMATS}])
 def test_powers_of_two_by_their_rule(name, policy):
-    x = blocks(120, 16, seed=2)
+    x = np.concatenate([blocks(80, 4, seed=2), at_thresholds(100, 4, seed=2)])
+    x = x[np.isfinite(x).all(axis=-1)]
     codes, scales = golden.quantize_block(x, name, "e8m0", policy)
     for place, block in enumerate(x.tolist()):
         assert (codes[place].tolist(), scales[place]) == quantized(block, name, "e8m0", policy)
+
+
+TOP = dict(zip(FORMATS, (2, 2, 4, 8, 15, 3, 14), strict=True))
+"""Exponents of the largest elements of full precision."""
+PEAK = dict(zip(FORMATS, (1.5, 1.875, 1.75, 1.75, 1.75, 1.875, 1.75), strict=True))
+"""Their significands: ``rceil`` rounds up above them."""
+EVEN = dict(zip(FORMATS, (1.75, 1.9375, 1.875, 1.9375, 1.875, 1.9375, 1.875), strict=True))
+"""``even`` rounds up from here on."""
+
+
+def at_thresholds(count, size, seed):
+    """Blocks with the largest magnitude at or next to a threshold, at every exponent; some subnormal, some special."""
+    rng = np.random.default_rng([count, size, seed])
+    marks = np.round(np.array([1, 2**0.5, *PEAK.values(), *EVEN.values(), 2]) * 2**23).astype(np.int64)
+    significands = rng.choice(marks, count) + rng.integers(-2, 3, count)
+    fields = rng.integers(0, 255, count)
+    # of significands below 2**23 and from 2**24 on, neighbours of powers of two; field 0 drops bits, so: subnormals
+    leaders = np.where(fields > 0, (fields << 23) + significands - 2**23, significands >> rng.integers(1, 25, count))
+    leaders = np.clip(leaders, 0, 0x7F7FFFFF)
+    shifts = rng.integers(0, 30, (count, size))
+    bits = np.maximum(leaders[:, None] - (shifts << 22) - rng.integers(0, 1 << 22, (count, size)), 0)
+    bits[np.arange(count), rng.integers(0, size, count)] = leaders
+    bits = np.where(rng.random((count, size)) < 0.01, 0, bits)
+    bits = np.where(rng.random((count, size)) < 0.003, rng.choice([0x7F800000, 0x7FC00000], (count, size)), bits)
+    return (bits | rng.integers(0, 2, (count, size)) << 31).astype(np.uint32).view(np.float32)
+
+
+def in_integers(x, name, policy):
+    """Codes and scales by the rules, from the fields of binary32; every number is exact in an integer or in binary64.
+
+    A quotient has 24 significant bits, and values and midpoints of a format have few.
+    """
+    fmt, bits = golden.get(name), x.view(np.uint32).astype(np.int64)
+    field, fraction = bits >> 23 & 255, bits & 0x7FFFFF
+    numbers, powers = fraction + ((field > 0) << 23), np.maximum(field, 1) - 150
+    largest = np.where((field == 255).any(axis=-1), 0, (bits & 0x7FFFFFFF).max(axis=-1))
+    number, power = (largest & 0x7FFFFF) + ((largest >> 23 > 0) << 23), np.maximum(largest >> 23, 1) - 150
+    length = np.array([n.bit_length() for n in number.tolist()])
+    significand, exponent = number << 24 - length, power + length - 1  # in units of 2**-23
+    one = 1 << 23
+    up = {
+        "floor": significand < 0,
+        "ceil": significand > one,
+        "rceil": significand > PEAK[name] * one,
+        "even": significand >= EVEN[name] * one,
+        "nearest": significand**2 >= 2 * one**2,
+    }[policy]
+    scale = np.where(number > 0, np.clip(exponent + up - TOP[name], -127, 127), -127)
+    quotient = np.ldexp(numbers.astype(np.float64), powers - scale[:, None])
+    order = [int(code) for code in fmt.magnitude_codes]
+    values = np.array([float(fmt.exact_value(code)) for code in order])
+    middles = (values[1:] + values[:-1]) / 2
+    places = np.searchsorted(middles, quotient)
+    at_tie = (places < len(middles)) & (quotient == np.append(middles, inf)[places])
+    codes = np.array(order)[places + (at_tie & (name == "hif8" or np.array(order)[places] % 2 == 1))]
+    codes |= np.where((codes > 0) | (name not in {"hif8", "e5m2b1"}), bits >> 31 << fmt.width - 1, 0)
+    spoiled = (field == 255).any(axis=-1)
+    return np.where(spoiled[:, None], 0, codes), np.where(spoiled, 255, scale + 127)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("name", "count"), [*((n, 3000) for n in FORMATS), *(exhaustive(n, 10**6) for n in FORMATS)])
+def test_policies_by_their_thresholds(name, count, policy):
+    for seed in range(-(-count // 50_000)):
+        size = min(count, 50_000)
+        x = np.concatenate([at_thresholds(size // 2, 4, seed), blocks(size // 2, 4, seed)])
+        for ours, same in zip(golden.quantize_block(x, name, policy=policy), in_integers(x, name, policy), strict=True):
+            np.testing.assert_array_equal(ours, same)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", [*FORMATS, "gc_1_4_3_b390"])
+def test_blocks_do_not_depend_on_their_neighbours(name, policy):
+    """Whether a block with a tiny scale is in the array selects how all blocks are rounded."""
+    x = np.concatenate([at_thresholds(3000, 4, 12), blocks(3000, 4, 12)])
+    codes, scales = golden.quantize_block(x, name, policy=policy)
+    usual = np.abs(x).max(axis=-1) > 2.0**-90
+    for rows in (usual, ~usual, (x == 0).all(axis=-1)):
+        for ours, part in zip(golden.quantize_block(x[rows], name, policy=policy), (codes, scales), strict=True):
+            np.testing.assert_array_equal(ours, part[rows])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_even_is_the_sum_of_bits_of_torchao(name):
+    """It adds half a unit of the elements' last fraction bit to the bits of binary32, and reads the exponent field."""
+    x = at_thresholds(4000, 1, seed=9)
+    x = x[np.isfinite(x[:, 0]) & (np.abs(x[:, 0]) >= 2.0**-100)]
+    field = (np.abs(x[:, 0]).view(np.uint32) + np.uint32(1 << 22 - FRACTION_BITS.get(name, 3))) >> 23
+    expected = np.clip(field.astype(int) - 127 - TOP[name], -127, 127) + 127
+    np.testing.assert_array_equal(golden.quantize_block(x, name, policy="even")[1], expected)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_rceil_is_the_smallest_scale_without_overflow(name):
+    x = at_thresholds(2000, 4, seed=10)
+    x = x[np.isfinite(x).all(axis=-1) & (np.abs(x).max(axis=-1) >= 2.0**-100)]
+    scales = golden.get("e8m0").decode(golden.quantize_block(x, name, policy="rceil")[1])
+    top, largest = FULL.get(name, golden.get(name).largest), np.abs(x.astype(np.float64)).max(axis=-1)
+    assert (largest / scales <= top).all()
+    assert (largest / (scales / 2) > top).all()
+
+
+@pytest.mark.parametrize("scale", ["e8m0", "ue4m3"])
+def test_a_center_moves_the_scale(scale):
+    x = np.abs(blocks(300, 8, seed=11)) / np.float32(2.0**20)
+    x = x[(x.max(axis=-1) > 2.0**-6) & (x.max(axis=-1) < 2.0**5)]
+    for policy in (None,) if scale == "ue4m3" else POLICIES:
+        codes, scales = golden.quantize_block(x, "hif8", scale, policy)
+        same = golden.quantize_block(x, "hif8", scale, policy, center=3)
+        assert all(np.array_equal(*pair) for pair in zip((codes, scales), same, strict=True))
+    if scale == "e8m0":
+        lower = golden.quantize_block(x, "hif8", center=-1)[1]
+        np.testing.assert_array_equal(lower, golden.quantize_block(x, "hif8")[1] + 4)
+        largest = golden.get("hif8").decode(golden.quantize_block(x, "hif8", policy="rceil", center=6)[0]).max(axis=-1)
+        assert largest.max() == 112  # 1.75 * 2**6, the largest with two fraction bits
+    else:  # 112 takes the place of 15: the same scales for numbers 112 / 15 times as large
+        twelve = np.float32([[112.0 * 3, 1.0]])
+        assert golden.get(scale).decode(golden.quantize_block(twelve, "hif8", scale, center=6)[1]) == 3
 
 
 @pytest.mark.parametrize("name", ["e2m1", "e2m3", "ocp_e4m3", "hif8", "e5m2b1"])
@@ -330,7 +463,11 @@ REFUSALS = {
     ),
     "an unknown policy": (
         lambda: golden.quantize_block(np.zeros(4, np.float32), "e2m1", policy="up"),
-        "policy must be one of floor, ceil, nearest, not 'up'",
+        "policy must be one of floor, ceil, rceil, even, nearest, not 'up'",
+    ),
+    "a center beyond the elements": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "hif8", center=16),
+        "center must be an integer from -22 to 15, not 16",
     ),
     "elements without a sign": (
         lambda: golden.quantize_block(np.zeros(4, np.float32), "ue4m3"),
