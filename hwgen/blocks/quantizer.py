@@ -10,7 +10,15 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, Overflow, Rounding, WideFormat, get
-from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options, first_rounded_up
+from golden.arithmetic.blocks import (
+    CEIL,
+    FLOOR,
+    POLICIES,
+    default_policy,
+    element_exponent,
+    element_options,
+    first_rounded_up,
+)
 from golden.explain import hexadecimal, overflow_rule
 from golden.names import canonical, check_name
 from golden.refusal import check_choice, check_integer
@@ -49,9 +57,9 @@ class Quantizer(Checked, wiring.Component):
         ``binary32`` or ``bfloat16``.
     lanes : int
         Number of elements in a block, 1 to 32.
-    policy : str
+    policy : str, optional
         How the logarithm of the largest magnitude becomes the exponent of the scale, one of
-        :data:`golden.arithmetic.blocks.POLICIES`.
+        :data:`golden.arithmetic.blocks.POLICIES`. Default: as in :func:`golden.quantize_block`.
 
     Members
     -------
@@ -63,13 +71,15 @@ class Quantizer(Checked, wiring.Component):
         A code of ``e8m0``.
     """
 
-    def __init__(self, fmt: Format | str, source: str = "binary32", *, lanes: int = MAX_LANES, policy: str = FLOOR):
+    def __init__(
+        self, fmt: Format | str, source: str = "binary32", *, lanes: int = MAX_LANES, policy: str | None = None
+    ):
         self.fmt = code_format("fmt", fmt)
         chosen = element_options("fmt", self.fmt)
         self.rounding, self.overflow = chosen.rounding, chosen.overflow
         self.source = check_name("source", source, SOURCES)
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
-        self.policy = check_choice("policy", policy, POLICIES)
+        self.policy = check_choice("policy", default_policy(self.fmt) if policy is None else policy, POLICIES)
         widths = wide(self.source).width, self.fmt.width
         bits, codes = (self.lanes * width for width in widths)
         super().__init__({"bits": In(bits), "codes": Out(codes), "scale": Out(E8M0.width)})
@@ -293,9 +303,9 @@ _POLICY = Option(
     "policy",
     str,
     "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's, rceil and "
-    "even are those of libraries",
+    "even are those of libraries (default: floor for elements of OCP's formats, rceil for others)",
     POLICIES,
-    suffix="_{}",
+    suffix=lambda core: "" if core.policy == default_policy(core.fmt) else f"_{core.policy}",
 )
 QUANTIZER = Block(
     "quantizer",

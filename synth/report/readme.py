@@ -5,7 +5,7 @@ Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figu
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, product
 from math import inf
@@ -15,9 +15,10 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 import golden
-from golden.arithmetic.blocks import POLICIES
+from golden.arithmetic.blocks import MX, POLICIES, default_policy, element_exponent
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
@@ -53,8 +54,6 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
 """The formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
-_ELEMENTS = ("e2m1", "e2m3", "e3m2", "ocp_e4m3", "ocp_e5m2", "binary8p3", "binary8p4", "hif8", "e5m2b1", "e4m3b1")
-"""The formats of elements in docs/quantizer.md."""
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
 netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
@@ -151,30 +150,40 @@ def accuracy() -> str:
 
 
 def policies() -> str:
-    """The lines of docs/quantizer.md between its markers: signal-to-noise ratios of blocks by policy, from samples."""
-    rng, shape, rows = np.random.default_rng(0), (1024, 32), []
+    """The lines of docs/quantizer.md between its markers: signal-to-noise ratios of blocks by policy, from samples.
+
+    Formats with the same ratios share their rows.
+    """
+    rng, shape = np.random.default_rng(0), (1024, 32)
     samples = {
         "Gaussian": rng.normal(size=shape),
         "Laplace": rng.laplace(size=shape),
         "Student t3": rng.standard_t(3, shape),
     }
-    for fmt in map(golden.get, _ELEMENTS):
-        for data, sample in samples.items():
-            x = sample.astype(np.float32)
-            numbers, binades = x.astype(np.float64), np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
-            blocks = [
-                golden.dequantize_block(*golden.quantize_block(x, fmt, policy=policy), fmt) for policy in POLICIES
-            ]
-            noise = [float(((block - numbers) ** 2).sum()) for block in blocks]
-            powers = [binades - exponent for exponent in range(fmt.exponent_range[1] - 12, fmt.exponent_range[1] + 4)]
-            scaled = [(fmt.codes(np.ldexp(x, -power), overflow="saturate"), power) for power in powers]
-            errors = [((np.ldexp(fmt.decode(codes), power) - numbers) ** 2).sum(axis=-1) for codes, power in scaled]
-            noise.append(float(np.min(errors, axis=0).sum()))
-            ratios = (f"{10 * np.log10(float((numbers**2).sum()) / power):.1f}" for power in noise)
-            rows.append((fmt.name, data, *ratios))
+    names: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    signed = [fmt for fmt in map(golden.get, golden.names()) if fmt.signed]
+    for fmt in sorted(signed, key=lambda fmt: fmt.name not in MX):
+        rows = tuple((data, *_ratios(fmt, sample.astype(np.float32))) for data, sample in samples.items())
+        names.setdefault(rows, []).append(f"`{fmt.name}`")
+    lines = [(", ".join(same), *row) for rows, same in names.items() for row in rows]
     head = ("elements", "data", *(f"`{policy}`" for policy in POLICIES), "best of each block")
-    title = "Signal-to-noise ratio of 1024 random blocks of 32 numbers with e8m0 scales, in dB."
-    return _paragraphs(table(title, head, rows))
+    title = "Signal-to-noise ratio of 1024 random blocks of 32 numbers with e8m0 scales, in dB; bold: the default."
+    return _paragraphs(table(title, head, lines))
+
+
+def _ratios(fmt: golden.Format, x: NDArray[np.float32]) -> Iterator[str]:
+    """Signal-to-noise ratios of blocks by each policy, and by the best power of two for each block."""
+    numbers, binades = x.astype(np.float64), np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
+    blocks = [golden.dequantize_block(*golden.quantize_block(x, fmt, policy=policy), fmt) for policy in POLICIES]
+    noise = [float(((block - numbers) ** 2).sum()) for block in blocks]
+    top = element_exponent(fmt)
+    powers = [binades - exponent for exponent in range(top - 3, top + 6)]
+    scaled = [(fmt.codes(np.ldexp(x, -power), overflow="saturate"), power) for power in powers]
+    errors = [((np.ldexp(fmt.decode(codes), power) - numbers) ** 2).sum(axis=-1) for codes, power in scaled]
+    noise.append(float(np.min(errors, axis=0).sum()))
+    for policy, power in zip((*POLICIES, None), noise, strict=True):
+        ratio = f"{10 * np.log10(float((numbers**2).sum()) / power):.1f}"
+        yield f"**{ratio}**" if policy == default_policy(fmt) else ratio
 
 
 def _bits(name: str) -> str:
