@@ -310,6 +310,7 @@ class Format:
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
+        scale: ArrayLike | None = None,
     ) -> NDArray[Any]:
         """Round raw bits of a wide format, or codes of another one; :meth:`quantize` takes arrays of floats.
 
@@ -328,6 +329,9 @@ class Format:
             Random words below ``2**random_bits``; required by the stochastic roundings, refused otherwise.
         random_bits : int
             1 to 32.
+        scale : integers that broadcast to the shape of ``bits``, optional
+            Exponents from -512 to 511: numbers are multiplied by 2**scale and rounded once. ``hybrid`` compares with
+            the bits of the source all the same.
 
         Returns
         -------
@@ -340,7 +344,7 @@ class Format:
         """
         from golden.encode import encode  # late import: golden.encode needs formats
 
-        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)[0]
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, scale)[0]
 
     def encode_with_flags(
         self,
@@ -351,11 +355,12 @@ class Format:
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
+        scale: ArrayLike | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
         """:meth:`encode`, and words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`."""
         from golden.encode import encode
 
-        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, flagged=True)
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, scale, flagged=True)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
         """Convert codes to bits of ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.

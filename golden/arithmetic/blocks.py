@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from golden.arithmetic.exact import check_range, operand
 from golden.bits import as_array, check_shapes
 from golden.catalog import get
-from golden.encode import bits_of
+from golden.encode import bits_of, random_words
 from golden.formats import Format
 from golden.names import check_name
-from golden.options import Options, target_options
-from golden.refusal import BadValue, about, check_choice, check_integer
-from golden.rounding import codes_of
+from golden.options import Options, options, target_options
+from golden.refusal import BadValue, check_choice, check_integer
+from golden.rounding import codes_of, thresholds
+from golden.rows import DEFAULT_RANDOM_BITS, Family, Rounding
 
 SCALES = ("e8m0", "ue4m3", "ue5m3", "Binary8p1uf")
 """Formats of scales."""
@@ -48,12 +49,15 @@ _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
 
-def element_options(argument: str, fmt: Format) -> Options:
-    """How the elements of blocks are rounded: by default, and saturated; refuse formats that elements cannot have."""
+def element_options(
+    argument: str, fmt: Format, source: str | Format = "binary32", rounding: str | None = None
+) -> Options:
+    """How the elements of blocks are rounded; they saturate. Refuse formats that elements cannot have."""
     if len(fmt.members) > 1 or not fmt.signed:
         raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
-    with about(argument):
-        return target_options(fmt, overflow="saturate")
+    if rounding == Rounding.MPTORCH:
+        raise BadValue("rounding", "must not be 'mptorch', which has overflow become infinity: elements saturate")
+    return options(fmt, source, rounding, "saturate")
 
 
 def element_exponent(fmt: Format, center: int | None = None) -> int:
@@ -108,11 +112,15 @@ def quantize_block(
     scale_format: str | Format = "e8m0",
     policy: str | None = None,
     center: int | None = None,
+    *,
+    rounding: str | None = None,
+    random: ArrayLike | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Quantize blocks of numbers, each to a scale and to elements (specification, section 11).
 
-    Elements are rounded as their format's encoder does by default, and saturate. With ``e8m0`` the scale is 2**k for
-    k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
+    Elements are rounded once, by default as their format's encoder does, and saturate. With ``e8m0`` the scale is 2**k
+    for k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
     section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, ties to
     even, at least the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's. Where precision
     tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`: blocks of Gaussian
@@ -131,6 +139,8 @@ def quantize_block(
     center : int, optional
         Exponent of the binade of elements to which the largest magnitude is brought, among those of
         :attr:`golden.Format.exponent_range`; the largest value of this binade takes the place of the largest element.
+    rounding, random, random_bits
+        As in :meth:`golden.Format.encode`, of the elements; not ``mptorch``. ``hybrid`` looks at the bits of ``x``.
 
     Returns
     -------
@@ -139,9 +149,24 @@ def quantize_block(
         has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
     """
     elements = operand("element_format", element_format)
-    rounding = element_options("element_format", elements)
-    scales, top = _scales(scale_format, policy), element_exponent(elements, center)
     source, bits = bits_of("x", as_array("x", x))
+    chosen = element_options("element_format", elements, source, rounding)
+    words = random_words(chosen, random, random_bits, bits.shape)
+    return quantized(elements, bits, chosen, _scales(scale_format, policy), policy, center, words, random_bits)
+
+
+def quantized(
+    elements: Format,
+    bits: NDArray[Any],
+    chosen: Options,
+    scales: Format,
+    policy: str | None,
+    center: int | None,
+    words: NDArray[Any] | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes and scales of blocks of bits of a source; see :func:`quantize_block`."""
+    source, top = chosen.source, element_exponent(elements, center)
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
     assert source.infinity is not None
@@ -159,14 +184,15 @@ def quantize_block(
         )
         scale_codes = np.maximum(nearest, 1)
     divided = None
-    if scales.name == "e8m0" and source.name == "binary32":
+    in_reach = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)  # of no number below half the smallest element
+    if scales.name == "e8m0" and source.name == "binary32" and in_reach:
         divided = _quotients(bits, exponents, largest == 0, elements)
     if divided is not None:
-        codes = elements.encode(divided, overflow="saturate")
+        codes = elements.encode(divided, source, chosen.rounding, chosen.overflow)
     else:
         numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
         exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-        codes = codes_of(elements, exact, np.signbit(exact), rounding)
+        codes = codes_of(elements, exact, np.signbit(exact), chosen, *thresholds(bits, chosen, words, random_bits))
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from golden.accuracy import scaled_codes, single_precision
 from golden.arithmetic.exact import ExactAccumulator, operand
 from golden.arithmetic.matmul import matmul
-from golden.bits import as_array
+from golden.bits import as_exponents
 from golden.formats import Format
-from golden.refusal import BadKind, BadValue
+from golden.refusal import BadValue
 from golden.wide import check_accumulator, state_format
 
 
@@ -58,8 +58,8 @@ def scaled_matmul(
     shapes = [array.shape for array in numbers]
     if any(len(shape) != 2 for shape in shapes) or shapes[0][1] != shapes[1][0]:
         raise BadValue("x", f"and w must have shapes (m, k) and (k, n), not {shapes[0]} and {shapes[1]}")
-    rows = _exponents("x_scale", x_scale, (shapes[0][0], 1))
-    columns = _exponents("w_scale", w_scale, (1, shapes[1][1]))
+    rows = as_exponents("x_scale", x_scale, (shapes[0][0], 1), -1000, 1000)
+    columns = as_exponents("w_scale", w_scale, (1, shapes[1][1]), -1000, 1000)
     a, b = (
         scaled_codes(fmt, array, scale, {"overflow": overflow})
         for fmt, array, scale in zip((left, right), numbers, (rows, columns), strict=True)
@@ -70,16 +70,3 @@ def scaled_matmul(
     with np.errstate(over="ignore", under="ignore"):
         restored: NDArray[np.float64] = np.ldexp(state.decode(sums), -(rows + columns))
     return restored
-
-
-def _exponents(argument: str, scale: ArrayLike, shape: tuple[int, int]) -> NDArray[np.int32]:
-    exponents = as_array(argument, scale)
-    if exponents.dtype.kind not in "iu":
-        raise BadKind(argument, f"must be integers, not {exponents.dtype}")
-    try:
-        full = np.broadcast_to(exponents, shape)
-    except ValueError:
-        raise BadValue(argument, f"must broadcast to shape {shape}, not have shape {exponents.shape}") from None
-    if full.size and not -1000 <= int(full.min()) <= int(full.max()) <= 1000:
-        raise BadValue(argument, f"must lie in -1000 to 1000, not {int(full.min())} to {int(full.max())}")
-    return full.astype(np.int32)

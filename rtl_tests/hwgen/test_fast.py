@@ -45,7 +45,7 @@ CLOCKED = [
 READOUTS = [
     build("readout", "ocp_e4m3", optimize="speed"),
     build("readout", "e2m1", target="dlfloat16", optimize="speed", zero="positive"),
-    build("readout", "hif8", "ocp_e5m2", target="binary16", optimize="speed", scale_bits=2),
+    build("readout", "hif8", "ocp_e5m2", target="binary16", optimize="speed", accumulator_scale_bits=2),
     exhaustive(build("readout", "e8m0", target="bfloat16", optimize="speed")),  # two minutes
 ]
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import golden
+from golden import Rounding
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
@@ -43,6 +45,13 @@ DESIGNS = [
     build("quantizer", "gc_1_4_3_b40", source="bfloat16", lanes=2),
     build("quantizer", "gc_1_4_3_bm3", lanes=2),
     build("quantizer", "Binary4p2sf", lanes=7),
+    build("quantizer", "hif8", lanes=2, rounding="hybrid"),
+    build("quantizer", "hif8", source="bfloat16", lanes=3, rounding="hybrid", center=-3),
+    build("quantizer", "hif8", lanes=3, rounding="stochastic", random_bits=5, center=8),
+    build("quantizer", "ocp_e4m3", lanes=6, rounding="stochastic_c", policy="rceil"),
+    build("quantizer", "e2m1", lanes=2, rounding="to_odd", center=0),
+    build("quantizer", "e4m3_nosub", lanes=2, rounding="stochastic_b", policy="even"),
+    build("quantizer", "e5m2b1", lanes=2, rounding="toward_negative", center=17),
 ]
 MORE = [
     build("quantizer", name, source=source, lanes=lanes, policy=policy)
@@ -84,6 +93,23 @@ def test_one_lane_is_right_for_every_input(design):
     """``hwgen verify all`` has all formats with all policies."""
     evidence = check(design)
     assert (evidence.kind, evidence.verdict, evidence.cases) == ("swept", EQUAL, 1 << 16)
+
+
+@pytest.mark.parametrize("name", ["hif8", "e2m1", "e4m3_nosub", "gc_1_0_7_b0"])
+def test_one_lane_is_right_with_every_rounding_and_center(name):
+    fmt = golden.get(name)
+    low, high = fmt.exponent_range
+    roundings = [rounding for rounding in fmt.roundings if rounding is not Rounding.MPTORCH]
+    for place, rounding in enumerate(roundings):
+        random_bits, center = 3 if rounding.is_stochastic else None, (None, low, high, (low + high) // 2)[place % 4]
+        chosen = {"policy": POLICIES[place % 5], "center": center, "rounding": rounding.value}
+        evidence = check(build("quantizer", name, source="bfloat16", lanes=1, random_bits=random_bits, **chosen))
+        assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << 16 + (random_bits or 0))
+
+
+def test_a_center_of_its_own_has_a_name():
+    names = [build("quantizer", "hif8", center=center).name for center in (None, 3, -3)]
+    assert names == ["hif8_quantizer32_binary32", "hif8_quantizer32_binary32", "hif8_quantizer32_binary32_centerm3"]
 
 
 def test_a_block_of_several_lanes_has_too_many_inputs():
@@ -140,6 +166,10 @@ def test_simulation_of_random_patterns(tmp_path):
     ("words", "sentence"),
     [
         (["--format", "e2m1", "--lanes", "33"], "--lanes must be an integer from 1 to 32, not 33"),
+        (["--format", "hif8", "--center", "16"], "--center must be an integer from -22 to 15, not 16"),
+        (["--format", "e5m2b1", "--rounding", "mptorch"], "--rounding must not be 'mptorch', which has overflow"),
+        (["--format", "e2m1", "--rounding", "hybrid"], "--rounding of e2m1 must be one of ties_to_even,"),
+        (["--format", "e2m1", "--random-bits", "4"], "--random-bits needs a stochastic rounding, not 'ties_to_even'"),
         (["--format", "e8m0"], "--format must be one format with a sign, not 'e8m0'"),
         (["--format", "ocp_e4m3+ocp_e5m2"], "--format must be one format with a sign, not 'ocp_e4m3+ocp_e5m2'"),
         (["--format", "binary16"], "--format: 'binary16' is a source, decoder target or accumulator"),

@@ -129,6 +129,8 @@ def _encoder(model: Reference, data: Data, count: int) -> Columns:
     inputs = {"bits": nearest(core.source, numbers).astype(np.uint64)}
     if core.rounding_pin:
         inputs["hybrid"] = np.ones(count, np.uint64)
+    if core.scale_bits:
+        inputs["scale"] = np.zeros(count, np.uint64)
     return inputs | _random(model, count)
 
 
@@ -149,13 +151,14 @@ def _readout(model: Reference, data: Data, count: int) -> Columns:
     steps = min(TERMS, unit.terms)
     chains = -(-count // steps)
     a, b = _codes((core.a_format, core.b_format), data, (chains, steps))
-    scales = [np.zeros(chains, np.int64)] if core.scale_bits else []
+    scales = [np.zeros(chains, np.int64)] if core.accumulator_scale_bits else []
     state, states = unit.zeros((chains,)), []
     for step in range(steps):
         state = unit.accumulate(a[:, step], b[:, step], state, *scales)
         states.append(integers(state))
     acc = np.stack(states, axis=1).ravel()[:count]
-    return {"acc": _narrow(acc, model.inputs["acc"]), **_random(model, count)}
+    scale = {"scale": np.zeros(count, np.uint64)} if core.scale_bits else {}
+    return {"acc": _narrow(acc, model.inputs["acc"]), **scale, **_random(model, count)}
 
 
 # -- sums

@@ -293,6 +293,61 @@ def test_a_block_of_gaussian_numbers_loses_at_most_half_a_decibel(name):
     assert ratio > max(best, best_of_each) - 0.5
 
 
+def neighbours(name):
+    """The values of a format that are not negative, and the next step of its last binade, as fractions."""
+    fmt = golden.get(name)
+    values = [fmt.exact_value(int(code)) for code in fmt.magnitude_codes]
+    return [*values, 2 * values[-1] - values[-2]]
+
+
+@pytest.mark.parametrize("rounding", ["toward_zero", "toward_positive", "to_odd", "stochastic", "stochastic_b"])
+@pytest.mark.parametrize("name", ["e2m1", "ocp_e4m3", "hif8"])
+def test_elements_in_any_rounding(name, rounding):
+    """Each element lies between the neighbours of its quotient, on the side that the rounding's definition says."""
+    rng, fmt, points = np.random.default_rng(15), golden.get(name), neighbours(name)
+    x = np.concatenate([blocks(60, 4, seed=14), at_thresholds(60, 4, seed=14)])
+    x = x[np.isfinite(x).all(axis=-1)]
+    chosen, words = {"rounding": rounding}, np.zeros(x.shape, np.uint8)
+    if rounding.startswith("stochastic"):
+        words = rng.integers(0, 32, x.shape).astype(np.uint8)
+        chosen |= {"random": words, "random_bits": 5}
+    codes, scales = golden.quantize_block(x, name, policy="rceil", **chosen)
+    np.testing.assert_array_equal(scales, golden.quantize_block(x, name, policy="rceil")[1])
+    for row, scale in enumerate(golden.get("e8m0").decode(scales).tolist()):
+        for number, code, word in zip(x[row].tolist(), codes[row].tolist(), words[row].tolist(), strict=True):
+            quotient = abs(Fraction(number)) / Fraction(scale)
+            place = sum(point <= quotient for point in points) - 1
+            low, high = points[place], points[min(place + 1, len(points) - 1)]
+            t = (quotient - low) / (high - low)
+            odd = int(fmt.magnitude_codes[place]) & 1 if place + 1 < len(points) else 0
+            up = {
+                "toward_zero": False,
+                "toward_positive": t > 0 and number > 0,
+                "to_odd": t > 0 and not odd,
+                "stochastic": int(32 * t) + word >= 32,
+                "stochastic_b": int(64 * t) + 2 * word + 1 >= 64,
+            }[rounding]
+            expected = min(high if up else low, points[-2])
+            assert abs(fmt.exact_value(code)) == expected, (number, scale, code)
+
+
+def test_hybrid_elements_compare_bits_of_the_numbers_themselves():
+    """At a scale of 1 they are the encoder's; the scale moves exponents only, and thresholds are bits of fractions."""
+    x = np.random.default_rng(16).normal(size=(50, 8)).astype(np.float32)
+    x[:, 0] = 8  # the binade of the center: the scale is 1
+    bits = x.view(np.uint32)
+    codes, scales = golden.quantize_block(x, "hif8", rounding="hybrid", policy="floor")
+    assert (scales == 127).all()
+    np.testing.assert_array_equal(codes, golden.get("hif8").encode(bits, rounding="hybrid", overflow="saturate"))
+    moved, up = golden.quantize_block(np.ldexp(x, 9), "hif8", rounding="hybrid", policy="floor")
+    assert (up == 136).all()
+    np.testing.assert_array_equal(moved, codes)
+    short = x.astype(ml_dtypes.bfloat16)
+    codes = golden.quantize_block(short, "hif8", rounding="hybrid", policy="floor")[0]
+    expected = golden.get("hif8").encode(short.view(np.uint16), "bfloat16", "hybrid", "saturate")
+    np.testing.assert_array_equal(codes, expected)
+
+
 def test_hifloat8_rounds_ties_away_in_blocks_too():
     codes, scale = golden.quantize_block(np.array([18 / 256, 8, -18 / 256, 0.3125], np.float32), "hif8")
     assert golden.dequantize_block(codes, scale, "hif8").tolist() == [20 / 256, 8, -20 / 256, 0.3125]
