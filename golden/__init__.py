@@ -13,7 +13,7 @@ from golden.accuracy import (
     quantization_snr,
     significand_bits,
 )
-from golden.arithmetic.blocks import dequantize_block, quantize_block
+from golden.arithmetic.blocks import dequantize_block, quantize_block, quantize_nvfp4
 from golden.arithmetic.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.arithmetic.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
 from golden.arithmetic.matmul import dot, matmul
@@ -33,6 +33,6 @@ __all__ = [
     "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
     "Row", "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "calibrate_layers",
     "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags",
-    "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "scale_for", "scaled_matmul",
-    "significand_bits",
+    "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "quantize_nvfp4", "scale_for",
+    "scaled_matmul", "significand_bits",
 ]  # fmt: skip

@@ -198,6 +198,48 @@ def quantized(
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
 
 
+def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any], NDArray[Any], np.float32]:
+    """Quantize blocks of a tensor to NVFP4 with a scale of the tensor, as NVIDIA's TransformerEngine does.
+
+    Every operation is one of binary32, rounded to nearest, ties to even (specification, section 11). For blocks without
+    a scale of the tensor, by one rounded quotient, see :func:`quantize_block` with ``e2m1`` and ``ue4m3``.
+
+    Parameters
+    ----------
+    x : float32, float16 or bfloat16 array, shape (..., 16)
+        The last axis is a block; it may have another length.
+    amax : number, optional
+        Largest magnitude of the tensor, positive and finite; by default that of the finite numbers in ``x``.
+
+    Returns
+    -------
+    codes, scales, tensor_scale
+        Codes of ``e2m1`` and ``ue4m3`` as of :func:`quantize_block`, and the number by which the values of
+        :func:`dequantize_block` are to be multiplied. The scale of a block may be zero.
+    """
+    source, bits = bits_of("x", as_array("x", x))
+    if bits.ndim == 0 or bits.shape[-1] == 0:
+        raise BadValue("x", "must have a last axis with at least one element")
+    numbers = source.numbers(bits).astype(np.float32)
+    is_special = ~np.isfinite(numbers).all(axis=-1)
+    largest = np.abs(np.where(is_special[..., np.newaxis], np.float32(0), numbers)).max(axis=-1, initial=np.float32(0))
+    one, limit = np.float32(1), np.finfo(np.float32).max
+    whole = np.float32(largest.max(initial=np.float32(0)) if amax is None else amax)
+    if amax is not None and not 0 < whole < np.inf:
+        raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
+    elements, scales = get("e2m1"), get("ue4m3")
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        encoding = min(np.float32(elements.largest * scales.largest) / whole, limit) if whole else one
+        wanted = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
+        scale_codes = scales.codes(wanted, overflow="saturate")
+        factors = scales.decode(scale_codes).astype(np.float32) * (one / encoding)
+        scaled = numbers * np.minimum(one / factors, limit)[..., np.newaxis]
+    codes = np.where(is_special[..., np.newaxis], 0, elements.codes(scaled, overflow="saturate"))
+    assert scales.canonical_nan is not None
+    scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
+    return codes.astype(elements.code_dtype), scale_codes, one / encoding
+
+
 def dequantize_block(
     codes: ArrayLike, scales: ArrayLike, element_format: str | Format, scale_format: str | Format = "e8m0"
 ) -> NDArray[np.float64]:

@@ -106,16 +106,27 @@ class Quantizer(Checked, wiring.Component):
         ports = {name: (Out if name == "codes" else In)(self.lanes * width) for name, width in widths.items() if width}
         super().__init__({**ports, "scale": Out(E8M0.width)})
 
+    @property
+    def shape(self) -> ScaleShape:
+        """Widths of the scale and what it depends on."""
+        source = wide(self.source)
+        random = self.random[: self.random_bits] if self.random_bits else None
+        rounder = self._elements.rounder(self.bits[: source.width], random)
+        return ScaleShape.of(self, source, rounder)
+
+    @property
+    def _elements(self) -> ElementRounding:
+        return ElementRounding(self.fmt, self.chosen, self.random_bits)
+
     def elaborate(self, _platform: object) -> Module:
         """Fields of all numbers, the scale, then the elements."""
         m = Module()
-        source, rounding = wide(self.source), ElementRounding(self.fmt, self.chosen, self.random_bits)
+        source, rounding = wide(self.source), self._elements
         words = [self.bits.word_select(lane, source.width) for lane in range(self.lanes)]
         random = [
             self.random.word_select(lane, self.random_bits) if self.random_bits else None for lane in range(self.lanes)
         ]
-        rounder = rounding.rounder(words[0], random[0])
-        shape = ScaleShape.of(self, source, rounder)
+        rounder, shape = rounding.rounder(words[0], random[0]), self.shape
         numbers = []
         for lane, word in enumerate([] if shape.reads_fields else words):
             m.submodules[f"lane_{lane}"] = part = Module()

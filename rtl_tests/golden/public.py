@@ -380,6 +380,12 @@ def _():
             yield golden.quantize_block(x, fmt, "ue4m3")
 
 
+@case("quantize_nvfp4")
+def _():
+    for x in block_arrays():
+        yield from (golden.quantize_nvfp4(x), golden.quantize_nvfp4(x, 100.0))
+
+
 @case("dequantize_block")
 def _():
     for fmt in OPERANDS:

@@ -1,4 +1,6 @@
-"""Quantizers: gates against the reference model, every input of one lane, wrong gates, simulation, refusals."""
+"""Quantizers: gates against the reference model, every input, wrong gates, simulation, refusals."""
+
+import re
 
 import numpy as np
 import pytest
@@ -13,9 +15,9 @@ from rtl_tests.support.blocks import answer, stimuli, suite_case, texts
 from rtl_tests.support.gates import mismatches
 from rtl_tests.support.proofs import check
 from rtl_tests.support.selection import exhaustive, kind_of_design, one_of_each
+from synth.proof.blocks import QuantizerProof
 from synth.proof.cases import is_enumerated
-from synth.proof.choose import proof
-from synth.proof.evidence import EQUAL
+from synth.proof.evidence import EQUAL, UNPROVED
 
 POLICIES = ("floor", "ceil", "rceil", "even", "nearest")
 TAPERED = ("hif8", "e5m2b1", "e5m2b2", "e5m2b4", "e4m3b1", "e5m2b1_3", "e3m3b3")
@@ -112,10 +114,57 @@ def test_a_center_of_its_own_has_a_name():
     assert names == ["hif8_quantizer32_binary32", "hif8_quantizer32_binary32", "hif8_quantizer32_binary32_centerm3"]
 
 
-def test_a_block_of_several_lanes_has_too_many_inputs():
-    design = build("quantizer", "e2m1", source="bfloat16", lanes=2)
+PROVED = [
+    build("quantizer", "e2m1", lanes=2, policy="rceil"),
+    build("quantizer", "gc_1_4_3_b40", source="bfloat16", lanes=2),  # zeros and subnormals decide on the scale
+]
+MORE_PROVED = [
+    *(build("quantizer", name, policy=policy) for name in ("e2m1", "ocp_e4m3", "hif8") for policy in POLICIES),
+    *(build("quantizer", name, source="bfloat16", lanes=16) for name in FORMATS),
+    *(build("quantizer", name, lanes=3, policy="even") for name in FORMATS),
+    *(build("quantizer", "hif8", lanes=2, rounding=rounding) for rounding in golden.get("hif8").roundings),
+    *(build("quantizer", "e2m1", lanes=2, policy="ceil", center=center) for center in (-1, 0, 1)),
+    build("quantizer", "hif8", lanes=2, policy="nearest", center=-22),
+    build("quantizer", "e4m3_nosub", lanes=2, rounding="to_odd"),
+]
+
+
+@pytest.mark.parametrize("design", [*PROVED, *map(exhaustive, MORE_PROVED)], ids=lambda design: design.name)
+def test_blocks_are_proved_by_decomposition(design):
     assert not is_enumerated(design)
-    assert proof(design) == "there are too many inputs to enumerate"
+    evidence = check(design)
+    assert (evidence.kind, evidence.verdict, evidence.cases) == ("proved", EQUAL, evidence.inputs)
+    assert evidence.method == QuantizerProof.method
+
+
+FAULTS = [
+    ("bit of the largest level", "largest_level_bit_3 = ", "1'b0 & "),
+    ("a lane leads", "lane_1_leads_to_bit_3 = ", "1'b1 | "),
+    ("a lane rounds up", "lane_1_rounds_up = ", "(bits[40:32] == 9'd77) ^ "),
+    ("some lane rounds up", "scale_rounds_up = ", "1'b0 & "),
+    ("the scale of a level", "assign scale = ", "(&unlimited_scale[6:0]) ^ "),
+    ("the finite scale", "finite_scale = ", "(largest_level == 8'd200) ^ "),
+    ("special blocks", "is_special = ", "(largest_level == 8'd254) | "),
+    ("an element", "assign code = ", "(bits[31:0] == 32'h12345678) ^ "),
+]
+
+
+@pytest.mark.parametrize(("right", "wrong"), [fault[1:] for fault in FAULTS], ids=[fault[0] for fault in FAULTS])
+def test_a_fault_in_each_part_is_found_by_the_proof(right, wrong):
+    """Of all blocks, few are wrong."""
+    design = build("quantizer", "e2m1", lanes=2, policy="rceil")
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    evidence = check(design, re.sub(rf"{right}([^;]+);", rf"{right}{wrong}(\1);", text))
+    assert evidence.verdict != EQUAL
+    assert "may be wrong" in evidence.method or evidence.counterexamples
+
+
+def test_the_proof_needs_the_nets_between_its_parts():
+    design = build("quantizer", "e2m1", lanes=2)
+    evidence = check(design, texts([design])[design.name].replace("finite_scale", "another_name"))
+    assert (evidence.verdict, evidence.kind) == (UNPROVED, "")
+    assert "the module has no net finite_scale" in evidence.method
 
 
 def test_stimuli_reach_all_parts_of_the_range():

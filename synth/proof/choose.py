@@ -15,8 +15,10 @@ from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import INTERLEAVE, Pe
+from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
+from synth.proof.blocks import QuantizerProof
 from synth.proof.cases import Products
 from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.dot import ExactDotProof
@@ -59,6 +61,10 @@ def _proof(design: Design) -> type[Proof] | str:
             return f"{_TOO_MANY}, and the proof supports sources that are wide formats only"
         case Readout():
             return ReadoutProof
+        case Quantizer(lanes=1):
+            return f"{_TOO_MANY}, and the proof supports blocks of two lanes or more only"
+        case Quantizer():
+            return QuantizerProof
         case Mac() | Dot() | Pe() as core:
             return _sum_proof(core)
         case _:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from golden import Format
+from golden import Format, WideFormat
 from golden.bits import scale_range
 from golden.options import Options
 from golden.rounding import codes_of, grid
@@ -83,7 +83,7 @@ class ReadoutProof(Proof):
             code = cat(bits, value[-1])
             return ite(bits == 0, 0, code) if self.design.core.zero == POSITIVE else code
         ends = 1 << place, (2 << place) - 1 if place < self.width - 1 else 1 << place
-        rule = _Rule(self.target, self.design.core.chosen, self.inputs.get("random", 0), False)
+        rule = Rule(self.target, self.design.core.chosen, self.inputs.get("random", 0), False)
         code = rule.rounded(solver, abs(value), ends, Fraction(2) ** lsb_exponent, random, value[-1])
         if self.design.core.zero == POSITIVE and self.target.has_negative_zero:
             code = ite(code == self.target.sign_bit, 0, code)
@@ -112,7 +112,7 @@ class ReadoutProof(Proof):
         return ite(code >= last, last, code)[:body]
 
 
-class _Rule:
+class Rule:
     """Numbers are rounded to codes of a format, by the definition of each rounding in integers.
 
     The random word of a stochastic rounding, or the threshold of hybrid rounding, has ``tail_bits``.
@@ -231,6 +231,56 @@ class _Rule:
         return cat(code, lost, lost & tiny, past, solver.false)
 
 
+class Numbers:
+    """Numbers of a wide format, times a power of two, rounded once to codes of a format."""
+
+    def __init__(self, fmt: Format, options: Options, random_bits: int | None, has_flags: bool = False):
+        source = options.source
+        assert isinstance(source, WideFormat)
+        hybrid = (14 if source.width == 32 else 2) if options.rounding is Rounding.HYBRID else 0
+        self.source, self.rule = source, Rule(fmt, options, random_bits or hybrid, has_flags)
+        self.fraction_bits, self.field_bits = source.fraction_bits, source.exponent_bits
+        self.last = (1 << self.field_bits) - 1
+
+    def code(
+        self, solver: Solver, sign: Bool, fraction: Bits, total: int, first: int | None, random: Bits | None
+    ) -> Bits:
+        """The expected code, with its flags, of the fraction with an exponent field ``first``, times 2**total.
+
+        Without a field, ``total`` is that of a normal number plus the exponent of the power of two.
+        """
+        k, own = self.fraction_bits, first or 0
+        row = self.source.rows[0] if first == 0 else self.source.rows[-1]
+        exponent = row.exponent.exponent if isinstance(row.exponent, Fixed) else own - self.source.bias
+        hidden, ulp = row.hidden << k, Fraction(2) ** (exponent + total - k)
+        magnitude, ends = cat(fraction, solver.word(row.hidden, 1)), (hidden, hidden + (1 << k) - 1)
+        if self.rule.options.rounding is Rounding.HYBRID:  # its threshold, bits of the source
+            random = fraction[:14] if self.source.width == 32 else cat(solver.true, fraction[0])
+        code = self.rule.rounded(solver, magnitude, ends, ulp, random, sign)
+        fields, fractions = self.last << k, (1 << k) - 1
+        for special in reversed(self.source.specials if first is not None else ()):
+            if special.value & fields & special.mask == (own << k) & special.mask & fields:
+                hit = fraction & (special.mask & fractions) == special.value & fractions
+                code = ite(hit, self._special(solver, special.kind, sign, fraction), code)
+        return code
+
+    def _special(self, solver: Solver, kind: Kind, negative: Bool, fraction: Bits) -> Bits:
+        """The expected code of a special value of the source, with its flags."""
+        rule, never = self.rule, solver.false
+        value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
+        code = rule.signed(solver, rule.codes(np.array(value)), negative)
+        if not rule.has_flags:
+            return code
+        invalid = never
+        if kind is Kind.NAN:
+            kept = rule.fmt.has_nan and not rule.options.nan_to_zero
+            invalid = ~(fraction[-1] | self.source.nan_keeps_sign) | (not kept)
+        elif kind is Kind.INF:
+            lost, minus_lost = (rule.fmt.decode(rule.codes(np.array(np.inf))) != [np.inf, -np.inf]).tolist()
+            invalid = negative & minus_lost | ~negative & lost
+        return cat(code, never, never, never, invalid)
+
+
 class EncoderProof(Proof):
     """An encoder from a wide format.
 
@@ -248,72 +298,38 @@ class EncoderProof(Proof):
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
         core: Encoder = design.core
-        self.source = core.source
-        hybrid = (14 if self.source.width == 32 else 2) if core.rounding is Rounding.HYBRID else 0
-        self.rule = _Rule(core.fmt, core.chosen, core.random_bits or hybrid, design.has_flags)
-        normal = self.source.rows[-1]
-        assert isinstance(normal.exponent, Biased)
-        self._fraction_bits, self._field_bits = normal.fraction_bits, normal.exponent.bits
-        self._bias, self._last = normal.exponent.bias, (1 << normal.exponent.bits) - 1
+        self.numbers = Numbers(core.fmt, core.chosen, core.random_bits, design.has_flags)
 
     @cached_property
     def claims(self) -> list[Claim]:
         """All signs, fractions and random words, by exponent."""
         low, high = scale_range(self.design.scale_bits)
-        count = 2 << (self._fraction_bits + self.inputs.get("random", 0))
+        count = 2 << (self.numbers.fraction_bits + self.inputs.get("random", 0))
         claims = [
             Claim(f"field {field}, scale {scale}", count, partial(self._search, scale, field))
-            for field in (0, self._last)
+            for field in (0, self.numbers.last)
             for scale in range(low, high + 1)
         ]
-        for total in range(1 + low, self._last + high):
-            fields = min(total - low, self._last - 1) - max(total - high, 1) + 1
+        for total in range(1 + low, self.numbers.last + high):
+            fields = min(total - low, self.numbers.last - 1) - max(total - high, 1) + 1
             claims.append(Claim(f"field and scale {total}", fields * count, partial(self._search, total)))
         return claims
 
     def _search(self, total: int, first: int | None = None) -> Pins | None:
         """Search any sign, fraction and random word, with fields and scales of a sum; or with a field and a scale."""
-        solver, k, scale_bits = Solver(), self._fraction_bits, self.design.scale_bits
+        solver, k, scale_bits = Solver(), self.numbers.fraction_bits, self.design.scale_bits
         sign, fraction = solver.variable("sign", 1), solver.variable("fraction", k)
         words = {"random": solver.variable("random", self.inputs["random"])} if "random" in self.inputs else {}
-        here, own = solver.true, total & self._last if first is None else first
-        field = solver.word(own, self._field_bits)
+        here, own = solver.true, total & self.numbers.last if first is None else first
+        field = solver.word(own, self.numbers.field_bits)
         if scale_bits and first is None:
-            words["scale"], width = solver.variable("scale", scale_bits), self._field_bits + scale_bits + 1
+            words["scale"], width = solver.variable("scale", scale_bits), self.numbers.field_bits + scale_bits + 1
             rest = solver.number(total, width) - words["scale"].signed.to(width)
-            here, field = (rest >= 1) & (rest < self._last), rest[: self._field_bits]
+            here, field = (rest >= 1) & (rest < self.numbers.last), rest[: self.numbers.field_bits]
         elif scale_bits:
             words["scale"] = solver.number(total, scale_bits)
         words["bits"] = cat(fraction, field, sign)
         known = {net: bit for name, word in words.items() for net, bit in self.bound(name, word).items()}
         out = solver.outputs(self.netlist, known)
-        row = self.source.rows[0] if first == 0 else self.source.rows[-1]
-        exponent = row.exponent.exponent if isinstance(row.exponent, Fixed) else (first or 0) - self._bias
-        hidden, ulp = row.hidden << k, Fraction(2) ** (exponent + total - k)
-        magnitude, ends = cat(fraction, solver.word(row.hidden, 1)), (hidden, hidden + (1 << k) - 1)
-        word = words.get("random")
-        if self.rule.options.rounding is Rounding.HYBRID:  # its threshold, bits of the source
-            word = fraction[:14] if self.source.width == 32 else cat(solver.true, fraction[0])
-        code = self.rule.rounded(solver, magnitude, ends, ulp, word, sign[0])
-        fields, fractions = self._last << k, (1 << k) - 1
-        for special in reversed(self.source.specials if first is not None else ()):
-            if special.value & fields & special.mask == (own << k) & special.mask & fields:
-                hit = fraction & (special.mask & fractions) == special.value & fractions
-                code = ite(hit, self._special(solver, special.kind, sign[0], fraction), code)
+        code = self.numbers.code(solver, sign[0], fraction, total, first, words.get("random"))
         return solver.search(here.implies(out == code), words)
-
-    def _special(self, solver: Solver, kind: Kind, negative: Bool, fraction: Bits) -> Bits:
-        """The expected code of a special value of the source, with its flags."""
-        rule, never = self.rule, solver.false
-        value = {Kind.ZERO: 0.0, Kind.INF: np.inf, Kind.NAN: np.nan}[kind]
-        code = rule.signed(solver, rule.codes(np.array(value)), negative)
-        if not rule.has_flags:
-            return code
-        invalid = never
-        if kind is Kind.NAN:
-            kept = rule.fmt.has_nan and not rule.options.nan_to_zero
-            invalid = ~(fraction[-1] | self.source.nan_keeps_sign) | (not kept)
-        elif kind is Kind.INF:
-            lost, minus_lost = (rule.fmt.decode(rule.codes(np.array(np.inf))) != [np.inf, -np.inf]).tolist()
-            invalid = negative & minus_lost | ~negative & lost
-        return cat(code, never, never, never, invalid)

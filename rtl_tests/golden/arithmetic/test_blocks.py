@@ -378,6 +378,56 @@ def test_16_bit_floats_are_the_same_numbers():
             np.testing.assert_array_equal(ours, same)
 
 
+def single(x):
+    """A positive fraction, rounded to binary32 as a fraction; the largest value if it is beyond."""
+    bits = nearest_binary32(x)
+    return Fraction(float(np.uint32(min(bits, 0x7F7FFFFF)).view(np.float32)))
+
+
+@pytest.mark.parametrize("amax", [None, 3.0, 1e-30, 3e38])
+def test_nvfp4_with_a_scale_of_the_tensor_by_its_roundings(amax):
+    """Each product and quotient of TransformerEngine's is rounded to binary32, typed a second time in fractions."""
+    x = np.random.default_rng(17).normal(size=(40, 16)).astype(np.float32)
+    x *= np.float32(2.0) ** np.random.default_rng(18).integers(-12, 3, (40, 1))
+    x[3], x[5, 2] = 0, nan
+    codes, scales, tensor = golden.quantize_nvfp4(x, amax)
+    usual = np.isfinite(x).all(axis=-1)
+    whole = Fraction(float(np.float32(np.abs(x[usual]).max() if amax is None else amax)))
+    encoding = single(2688 / whole)
+    decoding, sixth = single(1 / encoding), single(Fraction(1, 6))
+    assert Fraction(float(tensor)) == decoding
+    elements, scale_format = golden.get("e2m1"), golden.get("ue4m3")
+    values = {code: scale_format.exact_value(code) for code in range(127)}
+    magnitudes = {int(code): elements.exact_value(int(code)) for code in elements.magnitude_codes}
+    for place, block in enumerate(x.tolist()):
+        if place == 5:
+            assert (scales[place], codes[place].any()) == (0x7F, False)
+            continue
+        largest = max(abs(Fraction(number)) for number in block)
+        scale = rounded(single(largest * single(encoding * sixth)), values)
+        assert scales[place] == scale
+        factor = single(values[scale] * decoding)
+        inverse = single(1 / factor) if factor else single(Fraction(2) ** 130)
+        for number, code in zip(block, codes[place].tolist(), strict=True):
+            assert code == rounded(single(abs(Fraction(number)) * inverse), magnitudes) | (
+                8 if np.signbit(number) else 0
+            )
+
+
+def test_both_arithmetics_of_nvfp4_restore_the_numbers():
+    x = np.random.default_rng(19).normal(size=(300, 16)).astype(np.float32)
+    codes, scales, tensor = golden.quantize_nvfp4(x)
+    scaled = golden.dequantize_block(codes, scales, "e2m1", "ue4m3") * float(tensor)
+    plain = golden.dequantize_block(*golden.quantize_block(x, "e2m1", "ue4m3"), "e2m1", "ue4m3")
+    assert min(signal_to_noise(x.astype(np.float64), values) for values in (scaled, plain)) > 20
+    zeros = golden.quantize_nvfp4(np.zeros((2, 16), np.float32))
+    assert not zeros[0].any()
+    assert not zeros[1].any()
+    assert zeros[2] == 1
+    with pytest.raises(ValueError, match=r"^amax must be positive and finite in binary32, not 0$"):
+        golden.quantize_nvfp4(x, 0)
+
+
 # -- dot products
 
 
