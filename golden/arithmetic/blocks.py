@@ -221,7 +221,7 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
     numbers = source.numbers(bits).astype(np.float32)
-    is_special = ~np.isfinite(numbers).all(axis=-1)
+    is_special = np.asarray(~np.isfinite(numbers).all(axis=-1))
     largest = np.abs(np.where(is_special[..., np.newaxis], np.float32(0), numbers)).max(axis=-1, initial=np.float32(0))
     one, limit = np.float32(1), np.finfo(np.float32).max
     whole = np.float32(largest.max(initial=np.float32(0)) if amax is None else amax)

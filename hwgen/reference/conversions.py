@@ -26,6 +26,7 @@ from hwgen.reference.reference import (
     Columns,
     Pins,
     Reference,
+    Table,
     as_signed,
     codes_word,
     decoded,
@@ -121,7 +122,7 @@ class EncoderReference(Reference):
             number = max(500, count - marks.size)
             bits = np.concatenate([marks, vectors.random_binary32(fmt, number, rng)])
         picked = rng.choice(bits, count if repeat else min(count, bits.size), replace=repeat).tolist()
-        table = {name: rng.integers(0, 1 << width, len(picked)) for name, width in others.items()}
+        table: Table = {name: rng.integers(0, 1 << width, len(picked)) for name, width in others.items()}
         table["bits"] = self.moved(np.array(picked), table)
         return rows({name: table[name] for name in ("bits", *others)})
 
@@ -153,9 +154,10 @@ class EncoderReference(Reference):
         return {name: np.where(inputs["hybrid"], column, away[name]) for name, column in results.items()}
 
     def _encoded(self, inputs: Columns, rounding: Rounding) -> Mapping[str, NDArray[Any]]:
-        core, bits, chosen = self.core, inputs["bits"], {"nan_to_zero": self.core.nan_to_zero}
-        if core.scale_bits:
-            bits, chosen["scale"] = np.broadcast_arrays(bits, self.scales(inputs))
+        core, bits, scale = self.core, inputs["bits"], self.scales(inputs)
+        chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
+        if scale is not None:
+            bits, chosen["scale"] = np.broadcast_arrays(bits, scale)
         if core.random_bits is not None:
             bits, chosen["random"] = np.broadcast_arrays(bits, inputs["random"])
             chosen["random_bits"] = core.random_bits
@@ -259,9 +261,9 @@ class ReadoutReference(Reference):
         chosen: dict[str, Any] = {"zero": core.zero}
         if target.name not in WIDE:
             chosen |= {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
-        acc = inputs["acc"]
-        if core.scale_bits:
-            acc, chosen["scale"] = np.broadcast_arrays(acc, self.scales(inputs))
+        acc, scale = inputs["acc"], self.scales(inputs)
+        if scale is not None:
+            acc, chosen["scale"] = np.broadcast_arrays(acc, scale)
         if core.random_bits is not None:
             acc, random = np.broadcast_arrays(acc, inputs["random"])
             chosen |= {"random": random, "random_bits": core.random_bits}

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 
-from golden import WideFormat
+from golden import Format, WideFormat
 from golden.bits import scale_range
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.normalize import normalized
@@ -72,7 +72,7 @@ def scaled_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder, s
     return scaled(m, replace(parts, is_inf=named(m, "is_inf", is_special & ~is_nan), is_nan=is_nan), scale)
 
 
-def hybrid_threshold(source: WideFormat, bits: Value) -> Value:
+def hybrid_threshold(source: Format, bits: Value) -> Value:
     """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
     return bits[:14] if source.width == 32 else Cat(Const(1, 1), bits[0])
 

@@ -80,7 +80,10 @@ class QuantizerProof(Proof):
 
     def word(self, name: str) -> Sequence[int]:
         """The nets of a named word, which become unknown."""
-        nets = self.netlist.named.get(name, ())
+        named = self.netlist.named
+        if name == "is_special" and name not in named and self.shape.special_level == 1 << self.width - 1:
+            name = f"largest_level_bit_{self.width - 1}"  # the same signal
+        nets = named.get(name) or named.get(f"block__{name}", ())  # elements may have a signal of this name, too
         if not nets or min(nets) < self.netlist.first_gate:
             raise NotShownError(f"the module has no net {name}, or it is an input or a constant")
         return nets
@@ -160,7 +163,7 @@ class QuantizerProof(Proof):
 
     # -- the scale
 
-    def _leads(self, lane: int) -> Pins | None:
+    def _leads(self, lane: int) -> None:
         """A lane leads to a bit if the level of its number has the first bits of the largest one, and may round up.
 
         The largest level is at least that of the lane: by :meth:`_bit`, one bit after the other.
@@ -182,9 +185,9 @@ class QuantizerProof(Proof):
                     claim &= (largest == number).implies(~up)
         here = (level <= largest) & (largest <= self.shape.special_level)
         pins = solver.search(here.implies(claim), {"bits": word})
-        return self._refuted(f"lane {lane} leads", pins and self._pins({lane: pins["bits"]}))
+        self._refute(f"lane {lane} leads", pins and self._pins({lane: pins["bits"]}))
 
-    def _bit(self, place: int) -> Pins | None:
+    def _bit(self, place: int) -> None:
         """A bit of the largest level is 1 if a lane that leads to the bit before has it."""
         solver, width = Solver(), self.source.width
         known: dict[int, Bool] = {}
@@ -200,9 +203,9 @@ class QuantizerProof(Proof):
         words = {f"bits_{lane}": word for lane, word in enumerate(numbers)}
         found = solver.search(claim, words)
         pins = found and self._pins(dict(enumerate(found.values())))
-        return self._refuted(f"bit {place} of the largest level", pins)
+        self._refute(f"bit {place} of the largest level", pins)
 
-    def _some_lane(self) -> Pins | None:
+    def _some_lane(self) -> None:
         """The scale rounds up if a lane does; if zeros have another scale than other numbers, a number is not zero."""
         lanes = range(self.core.lanes)
         if self.shape.increment:
@@ -220,7 +223,6 @@ class QuantizerProof(Proof):
             nonzero = self.levels_of(solver, known, self.word("has_nonzero"))
             if solver.search(solver.same(nonzero, [claim]), {}) is not None:
                 raise NotShownError("has_nonzero may be wrong")
-        return None
 
     @property
     def _has_nonzero(self) -> bool:
@@ -242,7 +244,7 @@ class QuantizerProof(Proof):
         (words,) = words_of(evaluated(self.netlist, nets, known, planes.shape[1]))
         return words[: 1 << len(unknown)].astype(np.int64).reshape(2, 1 << self.width, 2)
 
-    def _scale(self) -> Pins | None:
+    def _scale(self) -> None:
         """The scale of each largest level, rounded up or not, is the reference model's."""
         finite, scale, special = (
             self._evaluated(nets)
@@ -264,7 +266,6 @@ class QuantizerProof(Proof):
             suspects = [own.low for own in self.levels.values()] + [own.high for own in self.levels.values()]
             suspects += [int(self.source.infinity or 0), 0]
             raise NotShownError(f"the scale of {wrong[0]} may be wrong", [self._pins({0: bits}) for bits in suspects])
-        return None
 
     # -- elements
 
@@ -305,14 +306,14 @@ class QuantizerProof(Proof):
         widths |= {"random": self.core.random_bits} if self.core.random_bits else {}
         return {name: solver.variable(name, width) for name, width in widths.items()}
 
-    def _special(self, lane: int) -> Pins | None:
+    def _special(self, lane: int) -> None:
         """The element of a block with an infinity or a NaN is code 0."""
         solver = Solver()
         words = {**self._words(solver), "is_special": solver.word(1, 1)}
         code = cat(*self.levels_of(solver, self._known(lane, words), self._codes(lane)))
         found = solver.search(code == 0, {"bits": words["bits"]})
         pins = found and self._pins({lane: found["bits"], lane - 1: int(self.source.infinity or 0)})
-        return self._refuted(f"element {lane} of a special block", pins)
+        self._refute(f"element {lane} of a special block", pins)
 
     def _element(self, lane: int) -> Iterator[tuple[str, Search]]:
         """Claims on all numbers and scales, as far as the number is not beyond the largest one of the block's scale.
@@ -332,7 +333,7 @@ class QuantizerProof(Proof):
                 (first, _), *_, (last, _) = [pair for _, pair in run] * 2
                 yield f"field {total} + scale", partial(self._rounded, lane, first, last, room, None, total)
 
-    def _rounded(self, lane: int, low: int, high: int, room: int, field: int | None, total: int = 0) -> Pins | None:
+    def _rounded(self, lane: int, low: int, high: int, room: int, field: int | None, total: int = 0) -> None:
         """An element is rounded as the definition says: numbers with fractions up to ``room``, scales from a range."""
         solver, k = Solver(), self.numbers.fraction_bits
         words = self._words(solver)
@@ -349,7 +350,7 @@ class QuantizerProof(Proof):
         code = cat(*self.levels_of(solver, self._known(lane, words), self._codes(lane)))
         found = solver.search(here.implies(code == expected), words)
         if found is None:
-            return None
+            return
         leaders = [level.low for level in self.levels.values() if level.scale == found["finite_scale"]]
         leaders += [level.up_from for level in self.levels.values() if level.scale + 1 == found["finite_scale"]]
         random = found.get("random", 0) << lane * (self.core.random_bits or 0)
@@ -362,7 +363,8 @@ class QuantizerProof(Proof):
         bits = sum(number << lane % lanes * width for lane, number in numbers.items())
         return {"bits": bits, **({"random": random} if self.core.random_bits else {})}
 
-    def _refuted(self, what: str, pins: Pins | None) -> None:
+    @staticmethod
+    def _refute(what: str, pins: Pins | None) -> None:
         """Raise unless nothing was found: inputs that contradict a part are only suspects."""
         if pins is not None:
             raise NotShownError(f"{what} may be wrong", [pins])
