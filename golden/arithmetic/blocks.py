@@ -230,8 +230,8 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     elements, scales = get("e2m1"), get("ue4m3")
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         encoding = min(np.float32(elements.largest * scales.largest) / whole, limit) if whole else one
-        wanted = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
-        scale_codes = scales.codes(wanted, overflow="saturate")
+        quotients = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
+        scale_codes = scales.codes(quotients, overflow="saturate")
         factors = scales.decode(scale_codes).astype(np.float32) * (one / encoding)
         scaled = numbers * np.minimum(one / factors, limit)[..., np.newaxis]
     codes = np.where(is_special[..., np.newaxis], 0, elements.codes(scaled, overflow="saturate"))

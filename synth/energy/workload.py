@@ -143,7 +143,11 @@ def _random(model: Reference, count: int) -> dict[str, NDArray[Any]]:
 def _quantizer(model: Reference, data: Data, count: int) -> Columns:
     lanes, source = model.core.lanes, wide(model.core.source)
     codes = nearest(source, data.streams(count * lanes)[0]).reshape(count, lanes)
-    return {"bits": _words(codes, source.width)}
+    inputs = {"bits": _words(codes, source.width)}
+    if model.core.random_bits is not None:
+        words = np.random.default_rng(SEED).integers(0, 1 << model.core.random_bits, (count, lanes))
+        inputs["random"] = _words(words, model.core.random_bits)
+    return inputs
 
 
 def _readout(model: Reference, data: Data, count: int) -> Columns:
