@@ -14,21 +14,26 @@ from golden.accuracy import (
     rounding_errors,
     significand_bits,
 )
-from golden.arithmetic.blocks import dequantize_block, quantize_block
+from golden.arithmetic.blocks import dequantize_block, quantize_block, quantize_nvfp4
 from golden.arithmetic.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.arithmetic.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
 from golden.arithmetic.matmul import dot, matmul
+from golden.arithmetic.scaled import scaled_matmul
 from golden.catalog import get, names
 from golden.flags import Flag
 from golden.formats import Format
+from golden.loss import LossScale
+from golden.memory import pack
 from golden.refusal import BadKind, BadValue, Refusal
 from golden.rows import DEFAULT_RANDOM_BITS, Biased, Fixed, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.scaling import calibrate_layers, scale_for
 from golden.wide import ACCUMULATORS, WIDE, WideFormat
 
 __all__ = [
     "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
-    "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "Overflow", "Refusal", "Rounding", "Row",
-    "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "dequantize_block", "dot",
-    "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "matmul", "model_snr",
-    "names", "quantization_snr", "quantize_block", "rounding_errors", "significand_bits",
+    "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
+    "Row", "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "calibrate_layers",
+    "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags",
+    "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "quantize_nvfp4", "rounding_errors",
+    "scale_for", "scaled_matmul", "significand_bits",
 ]  # fmt: skip

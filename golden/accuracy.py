@@ -297,7 +297,7 @@ def calibrate(
     tried = sorted(checked, key=lambda exponent: (abs(exponent), exponent))
     if not tried:
         raise BadValue("exponents", "must be at least one, not none")
-    layer, matrix = _single_precision("activations", activations), _single_precision("weights", weights)
+    layer, matrix = single_precision("activations", activations), single_precision("weights", weights)
     if layer.ndim < 2 or matrix.ndim != 2 or layer.shape[-1] != matrix.shape[0]:
         raise BadValue(
             "activations", f"and weights must have shapes (..., m, k) and (k, n), not {layer.shape} and {matrix.shape}"
@@ -307,7 +307,7 @@ def calibrate(
     shape = (*layer.shape[:-1], matrix.shape[1])
     if 0 in shape:
         raise BadValue("activations", f"and weights must have a product of at least one number, not of shape {shape}")
-    left, right = ([_through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
+    left, right = ([through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
     with np.errstate(all="ignore"):  # 0 * Inf and the like; that pair is rejected below
         exact = layer @ matrix if reference is None else np.asarray(reference, np.float64)
         if exact.shape != shape:
@@ -326,7 +326,7 @@ def _mean_square(error: NDArray[np.float64]) -> np.float64:
     return np.float64(np.mean(np.where(np.abs(error) < 1 / _SCALE_LIMIT, 0.0, error) ** 2))
 
 
-def _single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
+def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
     """Numbers of any type, rounded to binary32."""
     array = as_array(argument, x)
     if array.dtype.name in FLOATS:
@@ -340,5 +340,13 @@ def _bits(numbers: NDArray[np.float64]) -> NDArray[Any]:
     return codes_of(single, numbers, np.signbit(numbers), target_options(single))
 
 
-def _through(fmt: Format, x: NDArray[np.float64], exponent: int, options: dict[str, Any]) -> NDArray[np.float64]:
-    return np.ldexp(fmt.decode(fmt.encode(_bits(np.ldexp(x, exponent)), **options)), -exponent)
+def scaled_codes(
+    fmt: Format, x: NDArray[np.float64], exponent: int | NDArray[Any], options: Mapping[str, Any]
+) -> NDArray[Any]:
+    """Codes of binary32 numbers times 2**exponent."""
+    return fmt.encode(_bits(np.ldexp(x, exponent)), **options)
+
+
+def through(fmt: Format, x: NDArray[np.float64], exponent: int, options: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Binary32 numbers, scaled, rounded and scaled back."""
+    return np.ldexp(fmt.decode(scaled_codes(fmt, x, exponent, options)), -exponent)

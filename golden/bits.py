@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.refusal import BadKind, BadValue, shown
+from golden.refusal import BadKind, BadValue, check_integer, shown
 
+MAX_SCALE_BITS = 10
 BLOCK = 1 << 14
 """Elements processed at a time, so that NumPy's intermediate arrays stay in the cache."""
 
@@ -38,6 +39,26 @@ def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = Non
             allowed = f"0 to {(1 << width) - 1:#x}" + (f" for {name}" if name else "")
             raise BadValue(argument, f"must lie in {allowed}, not {low if low < 0 else high:#x}")
     return array
+
+
+def scale_range(scale_bits: int) -> tuple[int, int]:
+    """Smallest and largest scale of ``scale_bits`` bits, at most 10, in two's complement; (0, 0) for 0 bits."""
+    half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
+    return -half, max(half - 1, 0)
+
+
+def as_exponents(argument: str, scale: ArrayLike, shape: tuple[int, ...], low: int, high: int) -> NDArray[np.int32]:
+    """Check exponents of powers of two, integers from ``low`` to ``high``, and broadcast them to a shape."""
+    exponents = as_array(argument, scale)
+    if exponents.dtype.kind not in "iu":
+        raise BadKind(argument, f"must be integers, not {exponents.dtype}")
+    try:
+        full = np.broadcast_to(exponents, shape)
+    except ValueError:
+        raise BadValue(argument, f"must broadcast to shape {shape}, not have shape {exponents.shape}") from None
+    if full.size and not low <= int(full.min()) <= int(full.max()) <= high:
+        raise BadValue(argument, f"must lie in {low} to {high}, not {int(full.min())} to {int(full.max())}")
+    return full.astype(np.int32)
 
 
 def check_shapes(**shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.bits import BLOCK, as_array, as_codes, look_up
+from golden.bits import BLOCK, MAX_SCALE_BITS, as_array, as_codes, as_exponents, look_up, scale_range
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options, target_options
@@ -33,6 +33,7 @@ def encode(
     nan_to_zero: bool,
     random: ArrayLike | None,
     random_bits: int,
+    scale: ArrayLike | None,
     *,
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
@@ -43,12 +44,15 @@ def encode(
         problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"
         raise BadValue("source", problem)
     if raw.dtype.name in FLOATS or (raw.dtype == np.float64 and raw.size):
-        way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
+        way = "quantize(x) rounds an array x of float32, and codes(x) returns its codes"
         raise BadKind("bits", f"must be unsigned integers, not {raw.dtype}: {way}")
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")
     words = random_words(chosen, random, random_bits, raw.shape)
-    if words is not None and chosen.source.name == "binary32" and fmt.has_tables:
+    powers = None if scale is None else as_exponents("scale", scale, raw.shape, *scale_range(MAX_SCALE_BITS))
+    if powers is not None:
+        codes = encode_directly(fmt, raw, chosen, words, random_bits, scale=powers, marked=flagged)
+    elif words is not None and chosen.source.name == "binary32" and fmt.has_tables:
         codes = by_binades(fmt, raw, chosen, words, random_bits, marked=flagged)
     elif words is None and chosen.source.has_tables:
         codes = look_up(_table(fmt, chosen, flagged), raw)
@@ -56,7 +60,7 @@ def encode(
         codes = table.codes(raw.astype(np.uint32, copy=False))
     else:
         codes = encode_directly(fmt, raw, chosen, words, random_bits, marked=flagged)
-    return _unmarked(fmt, raw, chosen, codes) if flagged else (codes, np.empty(0, np.uint8))
+    return _unmarked(fmt, raw, chosen, codes, powers) if flagged else (codes, np.empty(0, np.uint8))
 
 
 def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
@@ -66,6 +70,12 @@ def decode_bits(fmt: Format, codes: ArrayLike, target: str | Format) -> NDArray[
     if fmt.has_tables:
         return look_up(_decode_table(fmt, wide), checked)
     return _bits_of(fmt, checked.astype(np.int64), wide)
+
+
+def codes(fmt: Format, x: ArrayLike, **choices: Any) -> NDArray[Any]:
+    """Codes of numbers, see :meth:`golden.Format.codes`."""
+    source, bits = bits_of("x", as_array("x", x))
+    return fmt.encode(bits, source, **choices)
 
 
 def quantize(fmt: Format, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
@@ -85,7 +95,7 @@ def bits_of(argument: str, array: NDArray[Any]) -> tuple[WideFormat, NDArray[Any
 
 
 def _unmarked(
-    fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any]
+    fmt: Format, raw: NDArray[Any], chosen: Options, marked: NDArray[Any], scale: NDArray[np.int32] | None
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Split marked codes (see :func:`golden.rounding.encode_directly`) into codes and flags."""
     words, flat = marked.reshape(-1), np.ascontiguousarray(raw).reshape(-1)
@@ -93,7 +103,8 @@ def _unmarked(
     for start in range(0, flat.size, BLOCK):
         block = slice(start, start + BLOCK)
         codes[block] = words[block] & ((1 << fmt.width) - 1)
-        flags[block] = of_conversion(fmt, chosen.source, flat[block], codes[block], words[block] >> fmt.width != 0)
+        past, powers = words[block] >> fmt.width != 0, None if scale is None else scale.reshape(-1)[block]
+        flags[block] = of_conversion(fmt, chosen.source, flat[block], codes[block], past, powers)
     return codes.reshape(raw.shape), flags.reshape(raw.shape)
 
 

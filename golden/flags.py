@@ -32,9 +32,14 @@ class Flag(IntFlag):
 
 
 def of_conversion(
-    fmt: Format, source: Format, bits: NDArray[Any], codes: NDArray[Any], out_of_range: NDArray[np.bool_]
+    fmt: Format,
+    source: Format,
+    bits: NDArray[Any],
+    codes: NDArray[Any],
+    out_of_range: NDArray[np.bool_],
+    scale: NDArray[np.int32] | None = None,
 ) -> NDArray[np.uint8]:
-    """Flags of encoding the source's ``bits`` to ``codes``.
+    """Flags of encoding the source's ``bits``, multiplied by 2**scale, to ``codes``.
 
     * inexact: the number is finite and differs from the code's value, or it overflows.
     * underflow: inexact, and the number is not zero, but its magnitude is below :attr:`Format.smallest_normal`.
@@ -46,6 +51,8 @@ def of_conversion(
     ``out_of_range`` says whether the rounded number lies outside the format's range.
     """
     number = source.numbers(bits)
+    if scale is not None:
+        number = np.ldexp(number.astype(np.float64), scale)
     result = fmt.decode(codes)
     finite, unequal = np.isfinite(number), number != result
     lost = finite & (unequal | out_of_range)

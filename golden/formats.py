@@ -180,7 +180,11 @@ class Format:
         values = self.values[positive]
         binades = np.frexp(values)[1]
         bits = binades - np.frexp(self.quanta(positive))[1]
-        return float(values[binades == binades[bits == bits.max()].max()].max())
+        return self.largest_in_binade(int(binades[bits == bits.max()].max()) - 1)
+
+    def largest_in_binade(self, exponent: int) -> float:
+        """Largest value below 2**(exponent + 1); ``exponent`` is one of :attr:`exponent_range`."""
+        return float(self.magnitudes[self.magnitudes < 2.0 ** (exponent + 1)][-1])
 
     @cached_property
     def above_largest(self) -> float:
@@ -322,6 +326,7 @@ class Format:
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
+        scale: ArrayLike | None = None,
     ) -> NDArray[Any]:
         """Round raw bits of a wide format, or codes of another one; :meth:`quantize` takes arrays of floats.
 
@@ -340,6 +345,9 @@ class Format:
             Random words below ``2**random_bits``; required by the stochastic roundings, refused otherwise.
         random_bits : int
             1 to 32.
+        scale : integers that broadcast to the shape of ``bits``, optional
+            Exponents from -512 to 511: numbers are multiplied by 2**scale and rounded once. ``hybrid`` compares with
+            the bits of the source all the same.
 
         Returns
         -------
@@ -352,7 +360,7 @@ class Format:
         """
         from golden.encode import encode  # late import: golden.encode needs formats
 
-        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits)[0]
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, scale)[0]
 
     def encode_with_flags(
         self,
@@ -363,11 +371,12 @@ class Format:
         nan_to_zero: bool = False,
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
+        scale: ArrayLike | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
         """:meth:`encode`, and words of :class:`golden.Flag`, see :func:`golden.flags.of_conversion`."""
         from golden.encode import encode
 
-        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, flagged=True)
+        return encode(self, bits, source, rounding, overflow, nan_to_zero, random, random_bits, scale, flagged=True)
 
     def decode_bits(self, codes: ArrayLike, target: str | Format) -> NDArray[Any]:
         """Convert codes to bits of ``binary16``, ``bfloat16``, ``binary32`` or ``dlfloat16``.
@@ -386,6 +395,15 @@ class Format:
     def numbers(self, bits: NDArray[Any]) -> NDArray[Any]:
         """Values of checked bits, equal to those of :meth:`decode`, in any type of floats."""
         return self.values.take(bits)
+
+    def codes(self, x: ArrayLike, **choices: Any) -> NDArray[Any]:
+        """Codes of a float32, float16 or ``ml_dtypes.bfloat16`` array, in its shape.
+
+        ``choices`` are the options of :meth:`encode` from ``rounding`` on; ``overflow="saturate"`` saturates.
+        """
+        from golden.encode import codes
+
+        return codes(self, x, **choices)
 
     def quantize(self, x: NDArray[Any], **choices: Any) -> NDArray[Any]:
         """Round a float32, float16 or ``ml_dtypes.bfloat16`` array to values of the format; shape and type are kept.

@@ -154,9 +154,10 @@ def encode_directly(
     words: NDArray[Any] | None = None,
     random_bits: int = 0,
     *,
+    scale: NDArray[np.int32] | None = None,
     marked: bool = False,
 ) -> NDArray[Any]:
-    """Encode raw bits by the definition of the rounding, in blocks.
+    """Encode raw bits by the definition of the rounding, in blocks; numbers are multiplied by 2**scale before.
 
     Marked codes have an additional upper bit, 1 if a finite number rounded past the largest value.
     """
@@ -164,20 +165,28 @@ def encode_directly(
     codes = np.empty(flat.shape, np.min_scalar_type((2 << fmt.width) - 1) if marked else fmt.code_dtype)
     for start in range(0, flat.size, BLOCK):
         block = flat[start : start + BLOCK].astype(np.int64)
-        threshold, tail_bits = None, random_bits
-        if words is not None:
-            threshold = 2.0**random_bits - words.reshape(-1)[start : start + BLOCK].astype(np.float64)
-        elif chosen.rounding is Rounding.HYBRID:
-            threshold, tail_bits = _hybrid_threshold(block, chosen.source)
+        own = None if words is None else words.reshape(-1)[start : start + BLOCK]
+        threshold, tail_bits = thresholds(block, chosen, own, random_bits)
         values = chosen.source.decode(block)
+        if scale is not None:
+            values = np.ldexp(values, scale.reshape(-1)[start : start + BLOCK])
         negative = (block & chosen.source.sign_bit) != 0
         codes[start : start + BLOCK] = codes_of(fmt, values, negative, chosen, threshold, tail_bits, marked=marked)
     return codes.reshape(raw.shape)
 
 
-def _hybrid_threshold(raw: NDArray[np.int64], source: Format) -> tuple[NDArray[np.float64], int]:
-    """The pseudo-random threshold T of hybrid rounding, bits of the source, and its width (specification, 1.3)."""
-    if source.name == "binary32":
+def thresholds(
+    raw: NDArray[Any], chosen: Options, words: NDArray[Any] | None, random_bits: int
+) -> tuple[NDArray[np.float64] | None, int]:
+    """What :func:`codes_of` needs of random words, or with hybrid rounding of the source's bits; None if nothing.
+
+    The threshold T of hybrid rounding consists of bits of the source (specification, 1.3).
+    """
+    if words is not None:
+        return 2.0**random_bits - words.astype(np.float64), random_bits
+    if chosen.rounding is not Rounding.HYBRID:
+        return None, random_bits
+    if chosen.source.name == "binary32":
         return (raw & 0x3FFF).astype(np.float64), 14
     return ((raw & 1) * 2 + 1).astype(np.float64), 2
 

@@ -44,7 +44,16 @@ DESCRIPTIONS = {
 
 LIMITS = {
     *("SumOptions", "SumKeywords", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "overflow_rule", "hexadecimal"),
-    *("SCALES", "POLICIES", "CEIL", "FLOOR", "element_options", "element_exponent"),
+    *(
+        "SCALES",
+        "POLICIES",
+        "CEIL",
+        "FLOOR",
+        "default_policy",
+        "element_options",
+        "element_exponent",
+        "first_rounded_up",
+    ),
 }
 """Names that hwgen may import from the algorithms: options of sums, ranges, formats and policies of blocks, rules as
 text, but no results.

@@ -15,7 +15,7 @@ import numpy as np
 
 import golden
 from examples.training.products import Products, quantized
-from examples.training.scaling import LossScale
+from examples.training.scaling import loss_scale
 from examples.training.tasks import TASKS, Task
 from hwgen.tools.process import ToolError
 from synth.area.digest import sha256
@@ -65,7 +65,7 @@ class Trainer:
         self.run, self.task = run, _task(run.task)
         self.products = Products(run.policy, run.seed, threads)
         gradient = run.policy.gradient
-        self.scale = LossScale(run.policy.scaling, golden.get(gradient.fmt).largest if gradient else 1.0)
+        self.scale = loss_scale(run.policy.scaling, golden.get(gradient.fmt).largest if gradient else 1.0)
         self.weights = self.task.network.weights(np.random.default_rng([run.seed, 1 << 20]))
         self.first = {name: np.zeros_like(value) for name, value in self.weights.items()}
         self.second = {name: np.zeros_like(value) for name, value in self.weights.items()}

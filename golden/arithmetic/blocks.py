@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,90 @@ from numpy.typing import ArrayLike, NDArray
 from golden.arithmetic.exact import check_range, operand
 from golden.bits import as_array, check_shapes
 from golden.catalog import get
-from golden.encode import bits_of
+from golden.encode import bits_of, random_words
 from golden.formats import Format
 from golden.names import check_name
-from golden.options import Options, target_options
-from golden.refusal import BadValue, about, check_choice
-from golden.rounding import codes_of
+from golden.options import Options, options, target_options
+from golden.refusal import BadValue, check_choice, check_integer
+from golden.rounding import codes_of, thresholds
+from golden.rows import DEFAULT_RANDOM_BITS, Family, Rounding
 
 SCALES = ("e8m0", "ue4m3", "ue5m3", "Binary8p1uf")
 """Formats of scales."""
 
-POLICIES = FLOOR, CEIL, NEAREST = "floor", "ceil", "nearest"
-"""How the logarithm of a block's largest magnitude becomes the exponent of its scale; ``floor`` is OCP's."""
+POLICIES = FLOOR, CEIL, RCEIL, EVEN, NEAREST = "floor", "ceil", "rceil", "even", "nearest"
+"""How the logarithm of a block's largest magnitude becomes the exponent of its scale.
+
+Each is a threshold: from which significand of the largest magnitude on the exponent is one more than with ``floor``.
+
+``floor``
+    Never. OCP MX 1.0, section 6.3; torchao's FLOOR. The largest number may saturate.
+``ceil``
+    Above 1: no number is beyond the largest power of two among the elements. torchao's CEIL.
+``rceil``
+    Above the significand of the largest element (1.5 for e2m1, 1.75 for E4M3): the smallest scale with which no number
+    is beyond the largest element. cuBLAS, TransformerEngine, FlashInfer; torchao's RCEIL. The quotient is exact here;
+    libraries that multiply by a rounded reciprocal may choose the next scale for numbers next to the threshold.
+``even``
+    From where the significand, rounded half up to the fraction bits of the elements, is 2 (1.75 for e2m1, 1.9375 for
+    E4M3). AMD Quark's and torchao's EVEN.
+``nearest``
+    From √2 on: the logarithm, rounded to the nearest integer. No published policy.
+"""
+
+MX = ("ocp_e4m3", "ocp_e5m2", "e3m2", "e2m3", "e2m1")
+"""Formats of the elements of OCP's MX formats, whose standard has the policy ``floor``."""
 
 _QUANTIZED = ("e8m0", "ue4m3")
 """Formats of scales that :func:`quantize_block` can choose."""
 
 
-def element_options(argument: str, fmt: Format) -> Options:
-    """How the elements of blocks are rounded: by default, and saturated; refuse formats that elements cannot have."""
+def element_options(
+    argument: str, fmt: Format, source: str | Format = "binary32", rounding: str | None = None
+) -> Options:
+    """How the elements of blocks are rounded; they saturate. Refuse formats that elements cannot have."""
     if len(fmt.members) > 1 or not fmt.signed:
         raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
-    with about(argument):
-        return target_options(fmt, overflow="saturate")
+    if rounding == Rounding.MPTORCH:
+        raise BadValue("rounding", "must not be 'mptorch', which has overflow become infinity: elements saturate")
+    return options(fmt, source, rounding, "saturate")
 
 
-def element_exponent(fmt: Format) -> int:
-    """Exponent of the elements' binade to which a power of two scales a block's largest magnitude."""
-    return int(np.frexp(fmt.largest_precise)[1]) - 1
+def element_exponent(fmt: Format, center: int | None = None) -> int:
+    """Exponent of the elements' binade to which a power of two scales a block's largest magnitude.
+
+    By default it is the largest of the binades with the most significant bits, so that of the largest element unless
+    precision tapers.
+    """
+    if center is None:
+        return int(np.frexp(fmt.largest_precise)[1]) - 1
+    return check_integer("center", center, *fmt.exponent_range)
+
+
+def default_policy(fmt: Format) -> str:
+    """``floor`` for elements of OCP's formats; ``rceil`` for others, with which Gaussian data lose at most 0.1 dB."""
+    return FLOOR if fmt.name in MX else RCEIL
+
+
+def first_rounded_up(policy: str, fmt: Format, bits: int, center: int | None = None) -> int:
+    """The smallest significand in [1, 2) whose exponent a policy raises by one, in units of 2**-bits.
+
+    It is 2**(bits + 1) if the policy raises the exponent of no significand with this many fraction bits.
+    """
+    exponent = element_exponent(fmt, center)
+    peak = fmt.largest_in_binade(exponent)
+    one, two = 1 << bits, 2 << bits
+    match policy:
+        case "ceil":
+            return one + 1
+        case "rceil":
+            return int(np.ldexp(peak, bits - exponent)) + 1
+        case "even":  # half a unit of the elements' last fraction bit below 2
+            unit = fmt.quanta(fmt.magnitude_codes[fmt.magnitudes == peak])[0]
+            return two - int(np.ldexp(unit, bits - exponent - 1))
+        case "nearest":
+            return isqrt(2 * one * one) + 1  # √2 is irrational
+    return two
 
 
 def scales_named(name: str | Format, argument: str = "scale_format") -> Format:
@@ -50,15 +107,24 @@ def scales_named(name: str | Format, argument: str = "scale_format") -> Format:
 
 
 def quantize_block(
-    x: ArrayLike, element_format: str | Format, scale_format: str | Format = "e8m0", policy: str | None = None
+    x: ArrayLike,
+    element_format: str | Format,
+    scale_format: str | Format = "e8m0",
+    policy: str | None = None,
+    center: int | None = None,
+    *,
+    rounding: str | None = None,
+    random: ArrayLike | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Quantize blocks of numbers, each to a scale and to elements (specification, section 11).
 
-    Elements are rounded as their format's encoder does by default, and saturate. With ``e8m0`` the scale is 2**k for
-    k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
+    Elements are rounded once, by default as their format's encoder does, and saturate. With ``e8m0`` the scale is 2**k
+    for k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
     section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, ties to
     even, at least the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's. Where precision
-    tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`.
+    tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`: blocks of Gaussian
+    numbers then lose at most 0.5 dB against the best power of two. ``center`` takes another one.
 
     Parameters
     ----------
@@ -68,7 +134,13 @@ def quantize_block(
     scale_format : str or Format
         ``e8m0`` or ``ue4m3``.
     policy : str, optional
-        With ``e8m0``, one of :data:`POLICIES`; ``floor`` by default.
+        With ``e8m0``, one of :data:`POLICIES`; by default ``floor`` for the elements of OCP's MX formats, ``rceil`` for
+        others.
+    center : int, optional
+        Exponent of the binade of elements to which the largest magnitude is brought, among those of
+        :attr:`golden.Format.exponent_range`; the largest value of this binade takes the place of the largest element.
+    rounding, random, random_bits
+        As in :meth:`golden.Format.encode`, of the elements; not ``mptorch``. ``hybrid`` looks at the bits of ``x``.
 
     Returns
     -------
@@ -77,31 +149,95 @@ def quantize_block(
         has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
     """
     elements = operand("element_format", element_format)
-    rounding = element_options("element_format", elements)
-    scales = _scales(scale_format, policy)
     source, bits = bits_of("x", as_array("x", x))
+    chosen = element_options("element_format", elements, source, rounding)
+    words = random_words(chosen, random, random_bits, bits.shape)
+    return quantized(elements, bits, chosen, _scales(scale_format, policy), policy, center, words, random_bits)
+
+
+def quantized(
+    elements: Format,
+    bits: NDArray[Any],
+    chosen: Options,
+    scales: Format,
+    policy: str | None,
+    center: int | None,
+    words: NDArray[Any] | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes and scales of blocks of bits of a source; see :func:`quantize_block`."""
+    source, top = chosen.source, element_exponent(elements, center)
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
-    numbers = source.numbers(bits)
-    finite = np.isfinite(numbers)
-    is_special = ~finite.all(axis=-1)
-    numbers = np.where(finite, numbers, 0.0)
-    largest = np.abs(numbers).max(axis=-1)
+    assert source.infinity is not None
+    peak = (bits & (source.sign_bit - 1)).max(axis=-1)  # of bits without signs, because they are in order
+    is_special = peak >= source.infinity
+    largest = source.numbers(np.where(is_special, 0, peak))
     if scales.name == "e8m0":
-        exponents = _exponents(largest, policy or FLOOR) - element_exponent(elements)
+        exponents = _exponents(largest, policy or default_policy(elements), elements, center) - top
         exponents = np.where(largest == 0, -127, np.clip(exponents, -127, 127))
         scale_codes = (exponents + 127).astype(scales.code_dtype)
     else:
-        quotients = largest / elements.largest_precise  # far from ties of the scale's few bits, unless it is exact
+        quotients = largest / elements.largest_in_binade(top)  # far from ties of the scale's few bits, unless exact
         nearest = codes_of(
             scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
         )
         scale_codes = np.maximum(nearest, 1)
-    quotients = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-    codes = codes_of(elements, quotients, np.signbit(quotients), rounding)
+    divided = None
+    in_reach = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)  # of no number below half the smallest element
+    if scales.name == "e8m0" and source.name == "binary32" and in_reach:
+        divided = _quotients(bits, exponents, largest == 0, elements)
+    if divided is not None:
+        codes = elements.encode(divided, source, chosen.rounding, chosen.overflow)
+    else:
+        numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
+        exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
+        codes = codes_of(elements, exact, np.signbit(exact), chosen, *thresholds(bits, chosen, words, random_bits))
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
     return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
+
+
+def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any], NDArray[Any], np.float32]:
+    """Quantize blocks of a tensor to NVFP4 with a scale of the tensor, as NVIDIA's TransformerEngine does.
+
+    Every operation is one of binary32, rounded to nearest, ties to even (specification, section 11). For blocks without
+    a scale of the tensor, by one rounded quotient, see :func:`quantize_block` with ``e2m1`` and ``ue4m3``.
+
+    Parameters
+    ----------
+    x : float32, float16 or bfloat16 array, shape (..., 16)
+        The last axis is a block; it may have another length.
+    amax : number, optional
+        Largest magnitude of the tensor, positive and finite; by default that of the finite numbers in ``x``.
+
+    Returns
+    -------
+    codes, scales, tensor_scale
+        Codes of ``e2m1`` and ``ue4m3`` as of :func:`quantize_block`, and the number by which the values of
+        :func:`dequantize_block` are to be multiplied. The scale of a block may be zero.
+    """
+    source, bits = bits_of("x", as_array("x", x))
+    if bits.ndim == 0 or bits.shape[-1] == 0:
+        raise BadValue("x", "must have a last axis with at least one element")
+    numbers = source.numbers(bits).astype(np.float32)
+    is_special = np.asarray(~np.isfinite(numbers).all(axis=-1))
+    largest = np.abs(np.where(is_special[..., np.newaxis], np.float32(0), numbers)).max(axis=-1, initial=np.float32(0))
+    one, limit = np.float32(1), np.finfo(np.float32).max
+    whole = np.float32(largest.max(initial=np.float32(0)) if amax is None else amax)
+    if amax is not None and not 0 < whole < np.inf:
+        raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
+    elements, scales = get("e2m1"), get("ue4m3")
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        encoding = min(np.float32(elements.largest * scales.largest) / whole, limit) if whole else one
+        quotients = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
+        scale_codes = scales.codes(quotients, overflow="saturate")
+        factors = scales.decode(scale_codes).astype(np.float32) * (one / encoding)
+        scaled = numbers * np.minimum(one / factors, limit)[..., np.newaxis]
+    codes = np.where(is_special[..., np.newaxis], 0, elements.codes(scaled, overflow="saturate"))
+    assert scales.canonical_nan is not None
+    scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
+    return codes.astype(elements.code_dtype), scale_codes, one / encoding
 
 
 def dequantize_block(
@@ -138,14 +274,25 @@ def _scales(name: str | Format, policy: str | None) -> Format:
     return fmt
 
 
-def _exponents(magnitude: NDArray[np.float64], policy: str) -> NDArray[np.int64]:
-    """The binary logarithms of positive numbers of at most 26 bits, rounded to integers by a policy."""
+def _quotients(
+    bits: NDArray[Any], exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format
+) -> NDArray[Any] | None:
+    """Bits of binary32 over 2**exponents, for :meth:`Format.encode`; None if an element may need more than they hold.
+
+    Quotients below 2**-126 become zeros: they round to zero, with the sign of the number.
+    """
+    powers = np.where(is_zero, 0, exponents)
+    low, high = elements.exponent_range
+    if low < -120 or high > 100 or (powers.size and int(powers.min()) < -123 - low):  # subnormals may reach an element
+        return None
+    moved = bits - (powers.astype(np.int32) << 23).view(np.uint32)[..., np.newaxis]  # modulo 2**32
+    least = ((np.maximum(powers, 0) + 1) << 23).astype(np.uint32)[..., np.newaxis]
+    sign = np.uint32(1 << 31)
+    return np.where(bits & ~sign >= least, moved, bits & sign)
+
+
+def _exponents(magnitude: NDArray[np.float64], policy: str, fmt: Format, center: int | None) -> NDArray[np.int64]:
+    """The binary logarithms of positive numbers of at most 24 bits, rounded to integers by a policy."""
     fraction, exponent = np.frexp(magnitude)
-    match policy:
-        case "floor":
-            up = np.zeros(magnitude.shape, np.bool_)
-        case "ceil":
-            up = fraction > 0.5
-        case _:
-            up = (2 * fraction) ** 2 >= 2  # exact, and never equal
+    up = np.ldexp(fraction, 24) >= first_rounded_up(policy, fmt, 23, center)  # exact
     return exponent.astype(np.int64) - 1 + up

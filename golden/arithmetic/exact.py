@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.fixed import add_numbers, rounded_to_odd
 from golden.arithmetic.sums import Products, add_lanes, product_cuts, product_sums
-from golden.bits import BLOCK, as_array, broadcast, check_shapes, one_lane
+from golden.bits import BLOCK, MAX_SCALE_BITS, as_array, as_exponents, broadcast, check_shapes, one_lane, scale_range
 from golden.catalog import get
 from golden.encode import random_words
 from golden.flags import Flag
@@ -28,13 +28,6 @@ from golden.validation import MAX_WIDTH
 from golden.wide import IEEE, POSITIVE, check_zero
 
 MAX_TERMS, DEFAULT_TERMS = 1 << 24, 1024
-MAX_SCALE_BITS = 10
-
-
-def scale_range(scale_bits: int) -> tuple[int, int]:
-    """Smallest and largest scale of ``scale_bits`` bits, at most 10, in two's complement; (0, 0) for 0 bits."""
-    half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
-    return -half, max(half - 1, 0)
 
 
 def _stay_normal(factors: Sequence[Format], low: int = 0, high: int = 0) -> bool:
@@ -125,6 +118,12 @@ class ExactAccumulator:
         """Position of the sticky +Inf flag; -Inf and NaN follow above."""
         return self.value_width
 
+    @property
+    def readout_scales(self) -> tuple[int, int]:
+        """Smallest and largest scale of a readout: all values stay normal numbers of binary64."""
+        low, high = scale_range(MAX_SCALE_BITS)
+        return max(low, -1022 - self.lsb_exponent), min(high, 1024 - self.value_width - self.lsb_exponent)
+
     def zeros(self, shape: tuple[int, ...] = ()) -> NDArray[np.uint64]:
         """Cleared accumulators: limbs of shape ``(*shape, limbs)``."""
         return np.zeros((*shape, self.limbs), np.uint64)
@@ -167,17 +166,22 @@ class ExactAccumulator:
         random: ArrayLike | None = None,
         random_bits: int = DEFAULT_RANDOM_BITS,
         zero: str = IEEE,
+        scale: ArrayLike | None = None,
     ) -> NDArray[Any]:
-        """Round accumulators, once, to codes or to bits of a wide format.
+        """Round accumulators, multiplied by 2**scale, once, to codes or to bits of a wide format.
 
         The options are those of :meth:`golden.Format.encode`, and ``zero`` is that of :func:`golden.mac`. ``hybrid`` is
-        refused because it depends on the bits of a source. The result has no axis of limbs; NaN has no sign.
+        refused because it depends on the bits of a source. ``scale`` are integers that broadcast to the shape of the
+        result, from -512 to 511 or as far as values stay normal in binary64. The result has no axis of limbs; NaN has
+        no sign.
         """
         positive = check_zero(zero) == POSITIVE
         with about("to"):
             to = get(to)
         chosen = target_options(to, rounding, overflow, nan_to_zero)
         values = self.decode(acc)
+        if scale is not None:
+            values = np.ldexp(values, as_exponents("scale", scale, values.shape, *self.readout_scales))
         negative = np.signbit(values) & ~np.isnan(values)
         words = random_words(chosen, random, random_bits, values.shape)
         threshold = None if words is None else 2.0**random_bits - words.astype(np.float64)

@@ -18,9 +18,8 @@ from golden.arithmetic.exact import (
     check_range,
     check_scale,
     operand,
-    scale_range,
 )
-from golden.bits import check_shapes
+from golden.bits import check_shapes, scale_range
 from golden.formats import Format
 from golden.refusal import BadValue, check_flag, check_integer
 from golden.wide import ALIGNED, IEEE, WideFormat, check_accumulator, check_zero, state_format

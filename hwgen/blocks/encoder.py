@@ -2,25 +2,36 @@
 
 from dataclasses import replace
 
-from amaranth.hdl import Cat, Const, Module, Value
+from amaranth.hdl import Const, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import Format, Rounding, WideFormat
+from golden.bits import MAX_SCALE_BITS
 from golden.options import options
-from golden.refusal import BadValue, check_choice, check_flag
+from golden.refusal import BadValue, check_choice, check_flag, check_integer
 from hwgen.blocks.arguments import check_names, code_format, random_width
 from hwgen.blocks.block import Block, Option
-from hwgen.blocks.options import FLAGS, FORMAT, NAN_TO_ZERO, OPTIMIZE, OVERFLOW, RANDOM_BITS, ROUNDING
+from hwgen.blocks.options import (
+    FLAGS,
+    FORMAT,
+    NAN_TO_ZERO,
+    OPTIMIZE,
+    OVERFLOW,
+    RANDOM_BITS,
+    ROUNDING,
+    SCALE_BITS,
+    scale_line,
+)
 from hwgen.blocks.words import Rules, code_lines, code_rules, label
 from hwgen.datapath.goal import AREA, GOALS, SPEED
 from hwgen.datapath.ports import FLAG_BITS, flag_port
 from hwgen.netlist.component import Checked
 from hwgen.rounding.direct import ROUNDINGS as DIRECT_ROUNDINGS
 from hwgen.rounding.direct import Direct
-from hwgen.rounding.position import code_parts
+from hwgen.rounding.position import code_parts, scaled
 from hwgen.rounding.rounder import Rounder
-from hwgen.rounding.source import source_parts
+from hwgen.rounding.source import hybrid_threshold, scaled_parts, source_parts
 
 
 class Encoder(Checked, wiring.Component):
@@ -41,15 +52,19 @@ class Encoder(Checked, wiring.Component):
         With ``hybrid`` only: whether a pin selects ``hybrid`` or ``ties_to_away``.
     flags : bool
         Whether there is a port ``flags``.
+    scale_bits : int
+        Width of ``scale``, up to 10; 0: no port and no scale.
     optimize : str
         ``area``, or ``speed``: the code as sums of products, mostly in less than 0.7 of the delay, see
         :mod:`hwgen.rounding.direct`. For signed formats with zero whose codes depend on up to 8 fraction bits
-        (10 of the source's subnormals), from wide formats with infinity, without flags, in ``ties_to_even``,
+        (10 of the source's subnormals), from wide formats with infinity, without flags and scale, in ``ties_to_even``,
         ``ties_to_away`` or ``toward_zero``.
 
     Members
     -------
     bits : ``In(source width)``
+    scale : ``In(scale_bits)``
+        Exponent, in two's complement, of a power of two that multiplies the number before it is rounded once.
     random : ``In(random_bits)``
         With stochastic roundings only: uniformly distributed, fresh for every input.
     hybrid : ``In(1)``
@@ -71,6 +86,7 @@ class Encoder(Checked, wiring.Component):
         random_bits: int | None = None,
         rounding_pin: bool = False,
         flags: bool = False,
+        scale_bits: int = 0,
         optimize: str = AREA,
     ):
         self.fmt = code_format("fmt", fmt)
@@ -83,10 +99,13 @@ class Encoder(Checked, wiring.Component):
         self.rounding_pin, self.has_flags = check_flag("rounding_pin", rounding_pin), check_flag("flags", flags)
         if rounding_pin and self.rounding is not Rounding.HYBRID:
             raise BadValue("rounding_pin", f"needs rounding 'hybrid', not {self.rounding.value!r}")
+        self.scale_bits = check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS)
         self.optimize = check_choice("optimize", optimize, GOALS)
         if self.optimize == SPEED and (missing := self._missing_for_speed()):
             raise BadValue("optimize", f"{optimize!r} needs {missing}")
         ports = {"bits": In(self.source.width)}
+        if self.scale_bits:
+            ports["scale"] = In(self.scale_bits)
         if self.random_bits is not None:
             ports["random"] = In(self.random_bits)
         if rounding_pin:
@@ -101,16 +120,20 @@ class Encoder(Checked, wiring.Component):
             return m
         signals = {
             "random": None if self.random_bits is None else self.random,
-            "threshold": self._hybrid_threshold() if self.rounding is Rounding.HYBRID else None,
+            "threshold": hybrid_threshold(self.source, self.bits) if self.rounding is Rounding.HYBRID else None,
             "pin": self.hybrid if self.rounding_pin else None,
         }
         rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero, **signals)
         signaling: Value = Const(0, 1)
         if isinstance(self.source, WideFormat):
-            parts = source_parts(m, self.source, self.bits, rounder)
+            if self.scale_bits:
+                parts = scaled_parts(m, self.source, self.bits, rounder, self.scale)
+            else:
+                parts = source_parts(m, self.source, self.bits, rounder)
             signaling = parts.is_nan & ~self.bits[self.source.fraction_bits - 1]
         else:
             parts = code_parts(m, self.source, self.bits)
+            parts = scaled(m, parts, self.scale) if self.scale_bits else parts
         if not self.has_flags:
             m.d.comb += self.code.eq(rounder.code(m, parts))
             return m
@@ -122,6 +145,8 @@ class Encoder(Checked, wiring.Component):
         """What a code as sums of products needs, and the encoder lacks."""
         if self.has_flags:
             return "an encoder without flags"
+        if self.scale_bits:
+            return "an encoder without a scale"
         if self.rounding not in DIRECT_ROUNDINGS:
             known = ", ".join(rounding.value for rounding in DIRECT_ROUNDINGS)
             return f"one of the roundings {known}, not {self.rounding.value!r}"
@@ -137,10 +162,6 @@ class Encoder(Checked, wiring.Component):
         assert isinstance(self.source, WideFormat)
         rounder = Rounder(self.fmt, self.rounding, self.overflow, nan_to_zero=self.nan_to_zero)
         return Direct(self.source, rounder)
-
-    def _hybrid_threshold(self) -> Value:
-        """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
-        return self.bits[:14] if self.source.width == 32 else Cat(Const(1, 1), self.bits[0])
 
 
 def _rules(core: Encoder) -> Rules:
@@ -166,6 +187,11 @@ _ROUNDING_PIN = Option(
     suffix="_pin",
     only_with=("rounding", (Rounding.HYBRID.value,)),
 )
+_SCALE_BITS = replace(
+    SCALE_BITS,
+    help="width of the port scale, the exponent of a power of two that multiplies the number; 0: no port",
+    line=lambda core: scale_line("the number is", core.scale_bits),
+)
 _OPTIMIZE = replace(
     OPTIMIZE,
     help="what the encoder is built for: small area, or mostly less than 0.7 of the delay (signed formats, to nearest "
@@ -177,7 +203,7 @@ ENCODER = Block(
     "round a wider format, or a code of another format, to a code, in any of the format's roundings",
     Encoder,
     (FORMAT,),
-    (_FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, _ROUNDING_PIN, FLAGS, _OPTIMIZE),
+    (_FROM, ROUNDING, OVERFLOW, NAN_TO_ZERO, RANDOM_BITS, _ROUNDING_PIN, FLAGS, _SCALE_BITS, _OPTIMIZE),
     title=lambda core: (
         f"Encoder from {core.source.name if isinstance(core.source, WideFormat) else label(core.source)} "
         f"to {label(core.fmt)}"
@@ -186,6 +212,7 @@ ENCODER = Block(
     rules=_rules,
     meanings={
         "bits": "bits of the source",
+        "scale": "exponent of the power of two that multiplies the number, in two's complement",
         "random": "random bits, uniformly distributed",
         "hybrid": "rounding: 1 is hybrid, 0 is ties_to_away",
         "code": "code of the format",

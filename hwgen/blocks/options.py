@@ -8,7 +8,8 @@ from typing import Any
 
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
 from golden.arithmetic.blocks import SCALES
-from golden.arithmetic.exact import MAX_SCALE_BITS, MAX_TERMS, scale_range
+from golden.arithmetic.exact import MAX_TERMS
+from golden.bits import MAX_SCALE_BITS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
 from golden.wide import ALIGNED, ZEROS
@@ -58,9 +59,10 @@ RANDOM_BITS = Option(
 # -- blocks that add products
 
 
-def _scale(core: Any) -> str:
-    low, high = scale_range(core.scale_bits)
-    return f"Scale: products are multiplied by 2^scale, from 2^{low} to 2^{high}"
+def scale_line(what: str, bits: int) -> str:
+    """The header's line on a port ``scale``."""
+    low, high = scale_range(bits)
+    return f"Scale: {what} multiplied by 2^scale, from 2^{low} to 2^{high}"
 
 
 ACCUMULATOR = Option(
@@ -87,7 +89,7 @@ SCALE_BITS = Option(
     "width of the port scale, the exponent of a power of two that multiplies the products; 0: no port",
     range(MAX_SCALE_BITS + 1),
     suffix="_scale{}",
-    line=_scale,
+    line=lambda core: scale_line("products are", core.scale_bits),
 )
 BLOCK_SCALE = Option(
     "block-scale",

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from math import isqrt
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from golden import Format, Overflow, Rounding, WideFormat, get
-from golden.arithmetic.blocks import CEIL, FLOOR, POLICIES, element_exponent, element_options
+from golden import Format, Rounding, WideFormat, get
+from golden.arithmetic.blocks import (
+    CEIL,
+    FLOOR,
+    POLICIES,
+    default_policy,
+    element_exponent,
+    element_options,
+    first_rounded_up,
+)
 from golden.explain import hexadecimal, overflow_rule
 from golden.names import canonical, check_name
+from golden.options import Options
 from golden.refusal import check_choice, check_integer
+from golden.validation import EXPONENT_LIMIT
 from golden.wide import wide
-from hwgen.blocks.arguments import code_format
+from hwgen.blocks.arguments import code_format, random_width
 from hwgen.blocks.block import Block, Option
-from hwgen.blocks.options import FORMAT, LANES, MAX_LANES
+from hwgen.blocks.options import FORMAT, LANES, MAX_LANES, RANDOM_BITS, ROUNDING
 from hwgen.blocks.words import Rules, label
 from hwgen.datapath.arithmetic import any_of, largest, named, range_shape, reaches
 from hwgen.netlist.book import chapter
@@ -26,7 +35,7 @@ from hwgen.netlist.component import Checked
 from hwgen.netlist.parts import Repeated
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
-from hwgen.rounding.source import dividend_parts, lowest_dividend
+from hwgen.rounding.source import dividend_parts, hybrid_threshold, lowest_dividend
 
 SOURCES = ("binary32", "bfloat16")
 """Sources of a quantizer: those with the exponents of scales."""
@@ -50,41 +59,78 @@ class Quantizer(Checked, wiring.Component):
         ``binary32`` or ``bfloat16``.
     lanes : int
         Number of elements in a block, 1 to 32.
-    policy : str
+    policy : str, optional
         How the logarithm of the largest magnitude becomes the exponent of the scale, one of
-        :data:`golden.arithmetic.blocks.POLICIES`.
+        :data:`golden.arithmetic.blocks.POLICIES`. Default: as in :func:`golden.quantize_block`.
+    center : int, optional
+        Exponent of the binade of elements to which the largest magnitude is brought. Default: that of the largest
+        element of full precision.
+    rounding : str, optional
+        Of the elements: one of the format's, but ``mptorch``. Default: the format's.
+    random_bits : int, optional
+        Bits of ``random`` for each lane, 1 to 32; with stochastic roundings only. Default: 16.
 
     Members
     -------
     bits : ``In(lanes * source width)``
         Numbers of all lanes, lane 0 in the least significant bits.
+    random : ``In(lanes * random_bits)``
+        With stochastic roundings only: uniformly distributed, fresh for every input; lane 0 lowest.
     codes : ``Out(lanes * fmt.width)``
         As :func:`golden.quantize_block` returns them, lane 0 in the least significant bits.
     scale : ``Out(8)``
         A code of ``e8m0``.
     """
 
-    def __init__(self, fmt: Format | str, source: str = "binary32", *, lanes: int = MAX_LANES, policy: str = FLOOR):
+    def __init__(
+        self,
+        fmt: Format | str,
+        source: str = "binary32",
+        *,
+        lanes: int = MAX_LANES,
+        policy: str | None = None,
+        center: int | None = None,
+        rounding: str | None = None,
+        random_bits: int | None = None,
+    ):
         self.fmt = code_format("fmt", fmt)
-        chosen = element_options("fmt", self.fmt)
-        self.rounding, self.overflow = chosen.rounding, chosen.overflow
         self.source = check_name("source", source, SOURCES)
+        self.chosen = element_options("fmt", self.fmt, self.source, rounding)
+        self.rounding, self.overflow = self.chosen.rounding, self.chosen.overflow
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
-        self.policy = check_choice("policy", policy, POLICIES)
-        widths = wide(self.source).width, self.fmt.width
-        bits, codes = (self.lanes * width for width in widths)
-        super().__init__({"bits": In(bits), "codes": Out(codes), "scale": Out(E8M0.width)})
+        self.policy = check_choice("policy", default_policy(self.fmt) if policy is None else policy, POLICIES)
+        self.top = element_exponent(self.fmt, center)
+        self.center = None if self.top == element_exponent(self.fmt) else center
+        self.random_bits = random_width(self.rounding, random_bits)
+        widths = {"bits": wide(self.source).width, "random": self.random_bits or 0, "codes": self.fmt.width}
+        ports = {name: (Out if name == "codes" else In)(self.lanes * width) for name, width in widths.items() if width}
+        super().__init__({**ports, "scale": Out(E8M0.width)})
+
+    @property
+    def shape(self) -> ScaleShape:
+        """Widths of the scale and what it depends on."""
+        source = wide(self.source)
+        random = self.random[: self.random_bits] if self.random_bits else None
+        rounder = self._elements.rounder(self.bits[: source.width], random)
+        return ScaleShape.of(self, source, rounder)
+
+    @property
+    def _elements(self) -> ElementRounding:
+        return ElementRounding(self.fmt, self.chosen, self.random_bits)
 
     def elaborate(self, _platform: object) -> Module:
         """Fields of all numbers, the scale, then the elements."""
         m = Module()
-        source, rounder = wide(self.source), Rounder(self.fmt, self.rounding, self.overflow)
+        source, rounding = wide(self.source), self._elements
         words = [self.bits.word_select(lane, source.width) for lane in range(self.lanes)]
-        shape = ScaleShape(self.fmt, source, self.policy, lowest_dividend(source, rounder, SCALE_EXPONENTS[0]))
+        random = [
+            self.random.word_select(lane, self.random_bits) if self.random_bits else None for lane in range(self.lanes)
+        ]
+        rounder, shape = rounding.rounder(words[0], random[0]), self.shape
         numbers = []
         for lane, word in enumerate([] if shape.reads_fields else words):
             m.submodules[f"lane_{lane}"] = part = Module()
-            numbers.append(dividend_parts(part, source, word, rounder, SCALE_EXPONENTS[0]))
+            numbers.append(dividend_parts(part, source, word, rounder, shape.depth))
         m.submodules.block = block = Module()
         scale, is_special = _scale(block, shape, words, numbers)
         m.d.comb += self.scale.eq(scale | is_special.replicate(E8M0.width))
@@ -94,11 +140,28 @@ class Quantizer(Checked, wiring.Component):
         offset = named(block, "offset_less_scale", (constant - scale)[: quotient.width])
         codes = []
         for lane, word in enumerate(words):
-            m.submodules[f"element_{lane}"] = element = Element(shape, quotient, self.rounding, self.overflow)
+            m.submodules[f"element_{lane}"] = element = Element(shape, quotient, rounding)
             m.d.comb += [element.bits.eq(word), element.offset_less_scale.eq(offset), element.is_special.eq(is_special)]
+            if random[lane] is not None:
+                m.d.comb += element.random.eq(random[lane])
             codes.append(element.code)
         m.d.comb += self.codes.eq(Cat(*codes))
         return m
+
+
+@dataclass(frozen=True)
+class ElementRounding:
+    """How elements are rounded."""
+
+    fmt: Format
+    chosen: Options
+    random_bits: int | None
+
+    def rounder(self, bits: Value, random: Value | None) -> Rounder:
+        """The rounder of a number with these bits of the source."""
+        rounding = self.chosen.rounding
+        threshold = hybrid_threshold(self.chosen.source, bits) if rounding is Rounding.HYBRID else None
+        return Rounder(self.fmt, rounding, self.chosen.overflow, random=random, threshold=threshold)
 
 
 class Element(Repeated):
@@ -110,19 +173,22 @@ class Element(Repeated):
 
     part, follows = "element", "Scale"
 
-    def __init__(self, shape: ScaleShape, quotient: QuotientShape, rounding: Rounding, overflow: Overflow):
-        self.shape, self.quotient, self.options = shape, quotient, (rounding, overflow)
-        self.identity = shape, quotient, rounding, overflow
+    def __init__(self, shape: ScaleShape, quotient: QuotientShape, rounding: ElementRounding):
+        self.shape, self.quotient, self.rounding = shape, quotient, rounding
+        self.identity = shape, quotient, rounding
         self.heading = f"Elements: code {shape.fmt.width} bits, the number over the scale, rounded"
         self.summary = f"one element, a number over the scale of its block, rounded to {shape.fmt.name}"
         self.is_worth_a_module = shape.reads_fields  # otherwise the scale needs part of it
         inputs = {"bits": In(shape.source.width), "offset_less_scale": In(quotient.width), "is_special": In(1)}
+        if rounding.random_bits:
+            inputs["random"] = In(rounding.random_bits)
         super().__init__({**inputs, "code": Out(shape.fmt.width)})
 
     def elaborate(self, _platform: object) -> Module:
         """Fields of the number, the exponent of the quotient, then the code."""
-        m, rounder = Module(), Rounder(self.shape.fmt, *self.options)
-        number = dividend_parts(m, self.shape.source, self.bits, rounder, SCALE_EXPONENTS[0])
+        m = Module()
+        rounder = self.rounding.rounder(self.bits, self.random if self.rounding.random_bits else None)
+        number = dividend_parts(m, self.shape.source, self.bits, rounder, self.shape.depth)
         width = self.quotient.width
         chapter(m, f"Divide: quotient_exponent {width} bits, that of the number over the scale")
         exponent = named(m, "quotient_exponent", (number.exponent + self.offset_less_scale)[:width])
@@ -139,18 +205,24 @@ class ScaleShape:
     """Format of the elements."""
     source: WideFormat
     policy: str
+    top: int
+    """Exponent of the elements to which the largest magnitude is brought."""
+    depth: int
+    """The smallest scale, or less if a center among subnormal elements has scales depend on smaller numbers."""
     lowest_exponent: int
     """Exponent of numbers that are so small that they were not normalized."""
+
+    @classmethod
+    def of(cls, core: Quantizer, source: WideFormat, rounder: Rounder) -> ScaleShape:
+        """The shape of a quantizer whose elements have this rounder."""
+        further = rounder.normalized_from + rounder.may_lack_hidden - core.top - 1
+        depth = SCALE_EXPONENTS[0] - max(further, 0)
+        return cls(core.fmt, source, core.policy, core.top, depth, lowest_dividend(source, rounder, depth))
 
     @property
     def increment(self) -> int:
         """The most that the policy adds to the exponent of the largest number."""
         return int(self.policy != FLOOR)
-
-    @property
-    def top(self) -> int:
-        """Exponent of the largest element of full precision."""
-        return element_exponent(self.fmt)
 
     @property
     def reads_fields(self) -> bool:
@@ -250,17 +322,16 @@ def _rounds_up(shape: ScaleShape, word: Value, number: Parts | None) -> Value:
     fraction = word[:k]
     if shape.policy == CEIL:
         return fraction.any() if number is None else number.hidden & (number.fraction.any() | number.rest)
-    normal = reaches(fraction, _root(k) - (1 << k))
+    normal = reaches(fraction, first_rounded_up(shape.policy, shape.fmt, k, shape.top) - (1 << k))
     if number is None:
         return normal
     places = range(1, min(1 - shape.source.bias - shape.lowest_exponent, k) + 1)
-    subnormal = [(number.exponent == 1 - place) & reaches(fraction, _root(k - place)) for place in places]
+    subnormal = [
+        (number.exponent == 1 - place)
+        & reaches(fraction, first_rounded_up(shape.policy, shape.fmt, k - place, shape.top))
+        for place in places
+    ]
     return any_of([word[k:-1].any() & normal, *subnormal])
-
-
-def _root(bits: int) -> int:
-    """The smallest integer above the root of 2, times 2**bits."""
-    return isqrt(2 << 2 * bits) + 1
 
 
 def _less(exponent: int) -> str:
@@ -282,7 +353,7 @@ def _rules(core: Quantizer) -> Rules:
 def _lines(core: Quantizer) -> list[str]:
     rules = _rules(core)
     low, high = SCALE_EXPONENTS
-    exponent = f"{core.policy}(log2(largest magnitude)) {_less(element_exponent(core.fmt))}"
+    exponent = f"{core.policy}(log2(largest magnitude)) {_less(core.top)}"
     return [
         f"Scale: 2^({exponent}), from 2^{low} to 2^{high}; {rules['nan']}",
         f"Rounding: {rules['rounding']}; {rules['overflow']}",
@@ -295,21 +366,42 @@ _FROM = Option(
 _POLICY = Option(
     "policy",
     str,
-    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's",
+    "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's, rceil and "
+    "even are those of libraries (default: floor for elements of OCP's formats, rceil for others)",
     POLICIES,
-    suffix="_{}",
+    suffix=lambda core: "" if core.policy == default_policy(core.fmt) else f"_{core.policy}",
+)
+_CENTER = Option(
+    "center",
+    int,
+    "exponent of the binade of elements to which the largest magnitude is brought (default: that of the largest "
+    "element of full precision)",
+    range(-EXPONENT_LIMIT, EXPONENT_LIMIT + 1),
+    suffix=lambda core: f"_center{core.center}".replace("-", "m"),
 )
 QUANTIZER = Block(
     "quantizer",
     "turn a block of numbers into codes of elements and a scale, as in OCP's MX formats",
     Quantizer,
     (FORMAT,),
-    (replace(LANES, help="number of elements in a block", always=True), _FROM, _POLICY),
+    (
+        replace(LANES, help="number of elements in a block", always=True),
+        _FROM,
+        _POLICY,
+        _CENTER,
+        replace(
+            ROUNDING,
+            help="rounding mode of the elements (default: the format's); not mptorch",
+            suffix=lambda core: "" if core.rounding is core.fmt.roundings[0] else f"_{core.rounding}",
+        ),
+        RANDOM_BITS,
+    ),
     title=lambda core: f"Quantizer of blocks of {core.lanes}: from {core.source} to {label(core.fmt)}",
     lines=_lines,
     rules=_rules,
     meanings={
         "bits": "numbers of all lanes, lane 0 lowest",
+        "random": "random bits of all lanes, uniformly distributed, lane 0 lowest",
         "codes": "codes of the elements of all lanes, lane 0 lowest",
         "scale": "scale of the block, a code of e8m0",
     },

@@ -8,9 +8,10 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from golden import DEFAULT_TERMS, WIDE, ExactAccumulator, Format, get
+from golden.bits import MAX_SCALE_BITS, scale_range
 from golden.multi import MultiFormat
 from golden.options import target_options
-from golden.refusal import BadValue, about, check_choice, check_flag
+from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
 from golden.wide import IEEE, POSITIVE, check_zero
 from hwgen.blocks import options
 from hwgen.blocks.arguments import Accumulating, check_names, random_width
@@ -21,7 +22,7 @@ from hwgen.datapath.goal import AREA, GOALS
 from hwgen.datapath.normalize import normalized, signed_magnitude
 from hwgen.netlist.book import chapter
 from hwgen.rounding.neighbour import cut
-from hwgen.rounding.position import Parts
+from hwgen.rounding.position import Parts, scaled
 from hwgen.rounding.rounder import Rounder
 
 
@@ -39,8 +40,10 @@ class Readout(Accumulating, wiring.Component):
         Formats of the accumulator's products; ``b_format`` defaults to ``a_format``.
     target : Format or str
         A wide format, or a format of codes.
-    terms, scale_bits
-        Those of the accumulator: see :class:`hwgen.Mac`.
+    terms, accumulator_scale_bits
+        Those of the accumulator: ``terms`` and ``scale_bits`` of :class:`hwgen.Mac`.
+    scale_bits : int
+        Width of ``scale``, up to 10; 0: no port and no scale.
     rounding, overflow : str, optional
         With a format of codes only: one of its own, except ``hybrid``, which needs the bits of a source. Default: the
         format's.
@@ -58,6 +61,8 @@ class Readout(Accumulating, wiring.Component):
     -------
     acc : ``In``
         Bits of the accumulator.
+    scale : ``In(scale_bits)``
+        Exponent, in two's complement, of a power of two that multiplies the value before it is rounded once.
     random : ``In(random_bits)``
         With stochastic roundings only: uniformly distributed, fresh for every input.
     bits or code : ``Out``
@@ -73,6 +78,7 @@ class Readout(Accumulating, wiring.Component):
         target: Format | str = "binary32",
         *,
         terms: int | None = None,
+        accumulator_scale_bits: int = 0,
         scale_bits: int = 0,
         rounding: str | None = None,
         overflow: str | None = None,
@@ -81,7 +87,13 @@ class Readout(Accumulating, wiring.Component):
         zero: str = IEEE,
         optimize: str = AREA,
     ):
-        self._check(a_format, b_format, accumulator="exact", terms=terms, scale_bits=scale_bits)
+        check_integer("accumulator_scale_bits", accumulator_scale_bits, 0, MAX_SCALE_BITS)
+        self._check(a_format, b_format, accumulator="exact", terms=terms, scale_bits=accumulator_scale_bits)
+        self.accumulator_scale_bits = accumulator_scale_bits
+        self.scale_bits = check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS)
+        (low, high), (least, most) = self.exact.readout_scales, scale_range(scale_bits)
+        if not low <= least <= most <= high:
+            raise BadValue("scale_bits", f"must hold scales from {low} to {high} only, not {scale_bits}")
         self.zero, self.optimize = check_zero(zero), check_choice("optimize", optimize, GOALS)
         with about("target"):
             self.target = get(target)
@@ -102,6 +114,8 @@ class Readout(Accumulating, wiring.Component):
         self.rounding = None if is_wide else self.chosen.rounding
         self.overflow = None if is_wide else self.chosen.overflow
         ports = {"acc": In(self.accumulator_width)}
+        if self.scale_bits:
+            ports["scale"] = In(self.scale_bits)
         if self.random_bits is not None:
             ports["random"] = In(self.random_bits)
         super().__init__({**ports, output(self.target): Out(self.target.width)})
@@ -131,6 +145,7 @@ class Readout(Accumulating, wiring.Component):
         place, is_zero = named(m, "place", ~places), ~significand[-1]
         one = Const(1, 1)
         parts = Parts(sign, place, -lowest, exponents, one, fraction, rest, is_zero, is_inf, nan, ~is_zero)
+        parts = scaled(m, parts, self.scale) if self.scale_bits else parts
         result = rounder.code(m, parts)
         if self.zero == POSITIVE and self.target.has_negative_zero:
             result = named(m, "signed_result", result)
@@ -173,7 +188,20 @@ READOUT = Block(
     (
         _TO,
         replace(options.TERMS, help=f"{_SAME} (default: {DEFAULT_TERMS})", only_with=None),
-        replace(options.SCALE_BITS, help=f"{_SAME}, which has the port", line=None),
+        replace(
+            options.SCALE_BITS,
+            name="accumulator-scale-bits",
+            argument="accumulator_scale_bits",
+            attribute="accumulator_scale_bits",
+            help=f"--scale-bits of the accumulator, {_SAME}",
+            suffix="_accumulator_scale{}",
+            line=None,
+        ),
+        replace(
+            options.SCALE_BITS,
+            help="width of the port scale, the exponent of a power of two that multiplies the value; 0: no port",
+            line=lambda core: options.scale_line("the value is", core.scale_bits),
+        ),
         replace(options.ROUNDING, help=f"rounding mode {_OF_CODES}; not hybrid"),
         replace(
             options.OVERFLOW,
@@ -195,6 +223,7 @@ READOUT = Block(
     rules=_rules,
     meanings={
         "acc": "accumulator: nan, neg_inf, pos_inf, value",
+        "scale": "exponent of the power of two that multiplies the value, in two's complement",
         "random": "random bits, uniformly distributed",
         "bits": "bits of the wider format",
         "code": "code of the format",

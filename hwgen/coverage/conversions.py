@@ -23,7 +23,7 @@ from hwgen.coverage.numbers import (
 )
 from hwgen.coverage.points import Analysis, Point, View, event, word_point
 from hwgen.reference.conversions import DecoderReference, EncoderReference, QuantizerReference, ReadoutReference
-from hwgen.reference.reference import Columns, column, columns, limbs, parted
+from hwgen.reference.reference import Columns, column, columns, parted
 from hwgen.reference.vectors import boundaries, random_binary32
 
 CLASSES = ("specials", "overflow", "subnormals", "ties", "boundaries")
@@ -109,7 +109,7 @@ class EncoderAnalysis(Analysis):
     def view(self, inputs: Columns, outputs: Columns) -> View:
         core, bits = self.model.core, inputs["bits"]
         fmt, source = core.fmt, core.source
-        numbers = Rounded(fmt, source.decode(bits.astype(np.uint32)), outputs["code"])
+        numbers = Rounded(fmt, self.model.exact(inputs), outputs["code"])
         points = [Point("class of the input", class_names(source), classes(source, bits)), *numbers.points()]
         label = numbers.classes()
         if core.rounding_pin:
@@ -141,11 +141,14 @@ class EncoderAnalysis(Analysis):
             bits = rng.integers(0, 1 << core.source.width, count).astype(np.uint64)
             half = count // 2
             bits[:half] = self._near_values(half, rng)
-        table: dict[str, NDArray[Any]] = {"bits": bits}
+        table: dict[str, NDArray[Any]] = {}
+        if core.scale_bits:
+            table["scale"] = rng.integers(0, 1 << core.scale_bits, count).astype(np.uint64)
+        table["bits"] = self.model.moved(bits, table)
         if core.rounding_pin:
             table["hybrid"] = rng.integers(0, 2, count).astype(np.uint64)
         if core.random_bits is not None:
-            table["random"] = self._random_words(bits, rng)
+            table["random"] = self._random_words(self.model.exact(table), rng)
         return table
 
     def _near_values(self, count: int, rng: np.random.Generator) -> NDArray[np.uint64]:
@@ -157,18 +160,17 @@ class EncoderAnalysis(Analysis):
         body = np.clip((codes & (core.source.sign_bit - 1)) + rng.integers(-1, 2, count), 0, core.source.sign_bit - 1)
         return (body | codes & core.source.sign_bit).astype(np.uint64)
 
-    def _random_words(self, bits: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.uint64]:
+    def _random_words(self, exact: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint64]:
         core = self.model.core
         width = int(core.random_bits or 0)
-        exact = core.source.decode(bits.astype(np.uint32))
         around = neighbours(core.fmt, exact)
         with np.errstate(invalid="ignore", divide="ignore"):
             position = (np.abs(exact) - around.low) / (around.high - around.low)
         steps = np.floor(np.where((position > 0) & (position < 1), position, 0.0) * 2.0**width)
-        at = np.clip(2.0**width - steps - rng.integers(0, 2, bits.size), 0, (1 << width) - 1)
-        words = rng.integers(0, 1 << width, bits.size).astype(np.uint64)
-        corner = rng.choice(np.array([0, (1 << width) - 1], np.uint64), bits.size)
-        kind = rng.integers(0, 4, bits.size)
+        at = np.clip(2.0**width - steps - rng.integers(0, 2, exact.size), 0, (1 << width) - 1)
+        words = rng.integers(0, 1 << width, exact.size).astype(np.uint64)
+        corner = rng.choice(np.array([0, (1 << width) - 1], np.uint64), exact.size)
+        kind = rng.integers(0, 4, exact.size)
         return np.select([kind == 0, kind < 3], [corner, at.astype(np.uint64)], words)
 
 
@@ -185,8 +187,7 @@ class ReadoutAnalysis(Analysis):
         negative = (value >> unit.value_width - 1).astype(np.int64)
         size = np.where(negative == 1, (1 << unit.value_width) - value, value)
         length = np.array([int(number).bit_length() for number in size])
-        exact = unit.decode(limbs(unit, inputs["acc"]))
-        numbers = Rounded(core.target, exact, outputs[output(core.target)])
+        numbers = Rounded(core.target, self.model.exact(inputs), outputs[output(core.target)])
         names = ("none", "+Inf", "-Inf", "+Inf, -Inf", "NaN", "NaN, +Inf", "NaN, -Inf", "all")
         lengths = tuple(map(str, range(unit.value_width + 1)))
         points = [
@@ -204,13 +205,14 @@ class ReadoutAnalysis(Analysis):
         table = columns(self.model.stimuli(count, rng))
         acc = table["acc"].astype(object)
         chosen = np.flatnonzero(rng.integers(0, 2, count) == 0)
-        acc[chosen] = self._near_values(chosen.size, rng)
+        scale = self.model.scales(table)
+        acc[chosen] = self._near_values(np.zeros(chosen.size, int) if scale is None else scale[chosen], rng)
         table["acc"] = column(acc.tolist())
         return table
 
-    def _near_values(self, count: int, rng: np.random.Generator) -> NDArray[Any]:
-        """Accumulators at and next to values of the target, and middles between them."""
-        unit, target = self.model.core.exact, self.model.core.target
+    def _near_values(self, scale: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """Accumulators that are, after the scale, at and next to values of the target, and middles between them."""
+        unit, target, count = self.model.core.exact, self.model.core.target, scale.size
         if target.has_tables:
             low = rng.choice(target.magnitude_codes, count)
             values = target.values.take(low)
@@ -222,9 +224,9 @@ class ReadoutAnalysis(Analysis):
         last, mask = 1 << unit.value_width - 1, (1 << unit.value_width) - 1
         words = []
         near, signs = rng.integers(-1, 2, count).tolist(), rng.integers(0, 2, count).tolist()
-        for number, step, sign in zip(numbers.tolist(), near, signs, strict=True):
+        for number, step, sign, power in zip(numbers.tolist(), near, signs, scale.tolist(), strict=True):
             numerator, denominator = number.as_integer_ratio()
-            places = -unit.lsb_exponent - (denominator.bit_length() - 1)
+            places = -unit.lsb_exponent - power - (denominator.bit_length() - 1)
             whole = numerator << places if places >= 0 else numerator >> -places
             whole = min(whole + step, last - 1)
             words.append((-whole if sign else whole) & mask)

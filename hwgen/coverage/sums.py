@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden import Format
-from golden.arithmetic.exact import scale_range
 from golden.arithmetic.sums import Products, odd_sum, product_sums
+from golden.bits import scale_range
 from hwgen.coverage.numbers import OUTCOMES, TIE_DOWN, class_names, classes, flag_points, outcomes
 from hwgen.coverage.points import Analysis, Point, View
 from hwgen.reference.reference import Columns, columns, limbs

@@ -10,7 +10,7 @@ from amaranth.hdl import Const, Shape, Value
 from amaranth.lib.wiring import Out, PureInterface, Signature
 
 from golden import Format
-from golden.arithmetic.exact import scale_range
+from golden.bits import scale_range
 from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.operand import OperandShape
 

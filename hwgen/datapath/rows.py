@@ -10,7 +10,7 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
 from golden import Format
-from golden.arithmetic.exact import scale_range
+from golden.bits import scale_range
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC, FPGA
 from hwgen.datapath.product import ProductShape

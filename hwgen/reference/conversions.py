@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import golden
 from golden import WIDE, Format, Overflow, Rounding, WideFormat
-from golden.arithmetic.blocks import element_exponent
+from golden.arithmetic.blocks import EVEN, RCEIL, first_rounded_up, quantized
 from golden.explain import describe, number
 from golden.overflow import replacements
 from golden.rounding import grid
@@ -23,7 +22,19 @@ from hwgen.datapath.ports import expression
 from hwgen.datapath.unpacked import exponent_shape
 from hwgen.netlist.emit import Port
 from hwgen.reference import vectors
-from hwgen.reference.reference import Columns, Pins, Reference, codes_word, decoded, instance, limbs, parted
+from hwgen.reference.reference import (
+    Columns,
+    Pins,
+    Reference,
+    Table,
+    as_signed,
+    codes_word,
+    decoded,
+    instance,
+    limbs,
+    parted,
+    rows,
+)
 
 
 class DecoderReference(Reference):
@@ -102,9 +113,7 @@ class EncoderReference(Reference):
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         fmt = self.core.fmt
-        others = {"hybrid": 1} if self.core.rounding_pin else {}
-        if self.core.random_bits is not None:
-            others["random"] = self.core.random_bits
+        others = {name: width for name, width in self.inputs.items() if name != "bits"}
         if self.core.source.has_tables:
             bits = np.arange(1 << self.core.source.width)
             repeat = bool(others) and count > bits.size
@@ -113,33 +122,52 @@ class EncoderReference(Reference):
             number = max(500, count - marks.size)
             bits = np.concatenate([marks, vectors.random_binary32(fmt, number, rng)])
         picked = rng.choice(bits, count if repeat else min(count, bits.size), replace=repeat).tolist()
-        columns = [rng.integers(0, 1 << width, len(picked)).tolist() for width in others.values()]
-        return [dict(zip(("bits", *others), row, strict=True)) for row in zip(picked, *columns, strict=True)]
+        table: Table = {name: rng.integers(0, 1 << width, len(picked)) for name, width in others.items()}
+        table["bits"] = self.moved(np.array(picked), table)
+        return rows({name: table[name] for name in ("bits", *others)})
+
+    def moved(self, bits: NDArray[Any], inputs: Columns) -> NDArray[np.uint64]:
+        """Bits of numbers that the scale makes the given ones, as far as they are normal numbers of the source."""
+        source, scale = self.core.source, self.scales(inputs)
+        if scale is None or not isinstance(source, WideFormat):
+            return bits.astype(np.uint64)
+        k, special = source.fraction_bits, (1 << source.exponent_bits) - 1
+        field = bits.astype(np.int64) >> k & special
+        fits = (field > 0) & (field < special) & (field > scale) & (field - scale < special)
+        return np.where(fits, bits.astype(np.int64) - (scale << k), bits.astype(np.int64)).astype(np.uint64)
+
+    def scales(self, inputs: Columns) -> NDArray[np.int64] | None:
+        """Exponents of the powers of two that multiply the numbers; None without a port for them."""
+        return as_signed(inputs["scale"], self.core.scale_bits) if self.core.scale_bits else None
+
+    def exact(self, inputs: Columns) -> NDArray[np.float64]:
+        """The numbers to be rounded."""
+        number, scale = self.core.source.decode(np.asarray(inputs["bits"]).astype(np.uint32)), self.scales(inputs)
+        return number if scale is None else np.ldexp(number, scale.astype(np.int32))
 
     def columns(self, inputs: Columns) -> Columns:
-        bits, core = inputs["bits"], self.core
-        random = inputs["random"] if core.rounding.is_stochastic else None
-        results = self._encoded(bits, core.rounding, random)
+        core = self.core
+        results = self._encoded(inputs, core.rounding)
         if not core.rounding_pin:
             return results
-        away = self._encoded(bits, Rounding.TIES_TO_AWAY)
+        away = self._encoded(inputs, Rounding.TIES_TO_AWAY)
         return {name: np.where(inputs["hybrid"], column, away[name]) for name, column in results.items()}
 
-    def _encoded(
-        self, bits: NDArray[Any], rounding: Rounding, random: NDArray[Any] | None = None
-    ) -> Mapping[str, NDArray[Any]]:
-        core = self.core
+    def _encoded(self, inputs: Columns, rounding: Rounding) -> Mapping[str, NDArray[Any]]:
+        core, bits, scale = self.core, inputs["bits"], self.scales(inputs)
         chosen: dict[str, Any] = {"nan_to_zero": core.nan_to_zero}
-        if random is not None:
-            bits, random = np.broadcast_arrays(bits, random)
-            chosen |= {"random": random, "random_bits": core.random_bits}
+        if scale is not None:
+            bits, chosen["scale"] = np.broadcast_arrays(bits, scale)
+        if core.random_bits is not None:
+            bits, chosen["random"] = np.broadcast_arrays(bits, inputs["random"])
+            chosen["random_bits"] = core.random_bits
         if not core.has_flags:
             return {"code": core.fmt.encode(bits, core.source, rounding, core.overflow, **chosen)}
         codes, flags = core.fmt.encode_with_flags(bits, core.source, rounding, core.overflow, **chosen)
         return {"code": codes, "flags": flags}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
-        fmt, value = self.core.fmt, decoded(self.core.source, pins["bits"])
+        fmt, value = self.core.fmt, number(float(self.exact({name: np.array(word) for name, word in pins.items()})))
         return f"{value} became {describe(fmt, got['code'])}; expected {describe(fmt, expected['code'])}"
 
     def value(self, port: str, word: int) -> str:
@@ -176,14 +204,15 @@ class EncoderReference(Reference):
     def _table(self, source: Format) -> list[str]:
         """The results for all codes of a source, as far as they do not depend on random bits."""
         bits = np.arange(1 << source.width)
-        words = (0, (1 << (self.core.random_bits or 0)) - 1)
-        least, most = (self.columns({"bits": bits, "random": np.full(bits.shape, word)})["code"] for word in words)
-        rows = [
-            f"    if (bits == {source.width}'h{code:x}) assert (code == {self.core.fmt.width}'h{result:x});"
+        words, zeros = (0, (1 << (self.core.random_bits or 0)) - 1), np.zeros(bits.shape, np.int64)
+        least, most = (self.columns({"bits": bits, "scale": zeros, "random": zeros + word})["code"] for word in words)
+        unscaled = " && scale == 0" if self.core.scale_bits else ""
+        lines = [
+            f"    if (bits == {source.width}'h{code:x}{unscaled}) assert (code == {self.core.fmt.width}'h{result:x});"
             for code, (result, other) in enumerate(zip(least.tolist(), most.tolist(), strict=True))
             if result == other
         ]
-        return self.asserting("  // the reference model's table", "  always @* begin", *rows, "  end")
+        return self.asserting("  // the reference model's table", "  always @* begin", *lines, "  end")
 
 
 def _in_order(fmt: Format, rounding: Rounding, overflow: Overflow) -> bool:
@@ -212,24 +241,36 @@ class ReadoutReference(Reference):
             value = (-body if rng.integers(0, 2) else body) & (1 << width) - 1
             specials = int(rng.integers(0, 8)) if place % 16 == 1 else 0
             cases.append({"acc": (0 if place == 0 else value) | specials << width})
-        if self.core.random_bits is not None:
-            words = rng.integers(0, 1 << self.core.random_bits, count).tolist()
-            cases = [{**pins, "random": word} for pins, word in zip(cases, words, strict=True)]
+        for name, bits in self.inputs.items():
+            if name != "acc":
+                words = rng.integers(0, 1 << bits, count).tolist()
+                cases = [{**pins, name: word} for pins, word in zip(cases, words, strict=True)]
         return cases
+
+    def scales(self, inputs: Columns) -> NDArray[np.int64] | None:
+        """Exponents of the powers of two that multiply the values; None without a port for them."""
+        return as_signed(inputs["scale"], self.core.scale_bits) if self.core.scale_bits else None
+
+    def exact(self, inputs: Columns) -> NDArray[np.float64]:
+        """The values to be rounded."""
+        value, scale = self.core.exact.decode(limbs(self.core.exact, inputs["acc"])), self.scales(inputs)
+        return value if scale is None else np.ldexp(value, scale.astype(np.int32))
 
     def columns(self, inputs: Columns) -> Columns:
         core, target = self.core, self.core.target
         chosen: dict[str, Any] = {"zero": core.zero}
         if target.name not in WIDE:
             chosen |= {"rounding": core.rounding, "overflow": core.overflow, "nan_to_zero": core.nan_to_zero}
-        acc = inputs["acc"]
-        if "random" in inputs:
+        acc, scale = inputs["acc"], self.scales(inputs)
+        if scale is not None:
+            acc, chosen["scale"] = np.broadcast_arrays(acc, scale)
+        if core.random_bits is not None:
             acc, random = np.broadcast_arrays(acc, inputs["random"])
             chosen |= {"random": random, "random_bits": core.random_bits}
         return {output(target): core.exact.encode(limbs(core.exact, acc), target, **chosen)}
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
-        value = number(float(self.core.exact.decode(limbs(self.core.exact, pins["acc"]))))
+        value = number(float(self.exact({name: np.array(word) for name, word in pins.items()})))
         name = output(self.core.target)
         return f"{value} became {got[name]:#x}; expected {expected[name]:#x}"
 
@@ -272,7 +313,11 @@ class QuantizerReference(Reference):
         is_special = (rng.integers(0, 16, (count, 1)) == 0) & leader
         bits = np.where(is_special, rng.choice(specials, shape), bits)
         bits |= rng.integers(0, 2, shape) << source.width - 1
-        return [{"bits": codes_word(source, row)} for row in bits.tolist()]
+        cases = [{"bits": codes_word(source, row)} for row in bits.tolist()]
+        if (width := self.inputs.get("random", 0)) == 0:
+            return cases
+        words = (int.from_bytes(rng.bytes(-(-width // 8)), "little") & (1 << width) - 1 for _ in cases)
+        return [{**pins, "random": word} for pins, word in zip(cases, words, strict=True)]
 
     def _magnitudes(self, leader: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.float64]:
         """Blocks of elements and ties, at any scale or at the smallest ones; a quarter of the numbers has any size.
@@ -288,13 +333,22 @@ class QuantizerReference(Reference):
         low, high = 1 - source.bias - source.fraction_bits, source.bias
         anything = rng.integers(0, 4, leader.shape) == 0
         numbers = np.where(anything, np.exp2(rng.uniform(low - 2, high + 1, leader.shape)), numbers)
-        factors = rng.choice([1.0, 1.0, 1.5, 2**0.5, 1 + 2.0**-7, 2 - 2.0**-7], (count, 1))
-        boundaries = np.exp2(np.clip(scale + element_exponent(self.core.fmt), low, high)) * factors
+        significands = [1.0, 1.0, 1.5, 2**0.5, 1 + 2.0**-7, 2 - 2.0**-7]
+        if self.core.policy in (RCEIL, EVEN):
+            first = first_rounded_up(self.core.policy, self.core.fmt, source.fraction_bits, self.core.top)
+            significands += [step / 2**source.fraction_bits for step in (first - 1, first)]
+        factors = rng.choice(significands, (count, 1))
+        boundaries = np.exp2(np.clip(scale + self.core.top, low, high)) * factors
         return np.where(leader & (rng.integers(0, 3, (count, 1)) > 0), boundaries, numbers)
 
     def columns(self, inputs: Columns) -> Columns:
-        core = self.core
-        codes, scales = golden.quantize_block(self.numbers(inputs["bits"]), core.fmt, E8M0, core.policy)
+        core, source = self.core, wide(self.core.source)
+        bits, words = parted(inputs["bits"], source.width, core.lanes).astype(source.code_dtype), None
+        if core.random_bits is not None:
+            words = parted(inputs["random"], core.random_bits, core.lanes).astype(np.uint32)
+            bits, words = np.broadcast_arrays(bits, words)
+        drawn = core.random_bits or 0
+        codes, scales = quantized(core.fmt, bits, core.chosen, E8M0, core.policy, core.top, words, drawn)
         kind = np.uint64 if self.outputs["codes"] <= 64 else object
         places: NDArray[Any] = (core.fmt.width * np.arange(core.lanes)).astype(kind)
         return {"codes": (codes.astype(kind) << places).sum(axis=-1), "scale": scales}

@@ -164,6 +164,12 @@ def parted(words: Any, width: int, count: int) -> NDArray[Any]:
     return np.asarray(words).astype(kind)[..., np.newaxis] >> places & np.array((1 << width) - 1, kind)
 
 
+def as_signed(words: Any, width: int) -> NDArray[np.int64]:
+    """Numbers in two's complement of ``width`` bits, at least 1."""
+    half = 1 << width >> 1
+    return (np.asarray(words, np.int64) ^ half) - half
+
+
 def limbs(unit: ExactAccumulator, bits: Any) -> NDArray[np.uint64]:
     """Convert bits of exact accumulators, an integer or an array, to uint64 limbs on a last axis, little end first."""
     return parted(bits, 64, unit.limbs).astype(np.uint64)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden import Flag, Format, Kind
-from golden.arithmetic.exact import scale_range
 from golden.arithmetic.mac import fused_sums
 from golden.arithmetic.options import SumOptions
+from golden.bits import scale_range
 from golden.explain import describe, number
 from golden.wide import state_format
 from hwgen.blocks.dot import Dot
@@ -19,7 +19,18 @@ from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import Pe
 from hwgen.datapath.ports import expression
 from hwgen.reference import trace, vectors
-from hwgen.reference.reference import Columns, Pins, Reference, among, codes_word, decoded, integers, limbs, parted
+from hwgen.reference.reference import (
+    Columns,
+    Pins,
+    Reference,
+    among,
+    as_signed,
+    codes_word,
+    decoded,
+    integers,
+    limbs,
+    parted,
+)
 
 MODERATE = 8.0
 """Largest magnitude of most operands of a processing element."""
@@ -46,8 +57,8 @@ class SumReference(Reference):
         """Read scales from values of the ports, as :meth:`factors` returns them."""
         if self.core.block_scale is not None:
             return {name: np.asarray(inputs[name], np.uint64) for name in ("a_scale", "b_scale")}
-        half = 1 << self.core.scale_bits >> 1
-        return {"scale": (np.asarray(inputs["scale"], np.int64) ^ half) - half} if half else {}
+        bits = self.core.scale_bits
+        return {"scale": as_signed(inputs["scale"], bits)} if bits else {}
 
     def scaled(self, cases: list[dict[str, int]], factors: Mapping[str, NDArray[Any]]) -> list[dict[str, int]]:
         """Add scales to the cases."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden import ExactAccumulator, Format
-from golden.arithmetic.exact import scale_range
 from golden.arithmetic.mac import fused_sums
 from golden.arithmetic.options import SumOptions
+from golden.bits import scale_range
 from golden.rounding import grid
 from golden.wide import IEEE
 

@@ -5,13 +5,14 @@ fraction moves, and whether it is out of range or below it. Infinities and NaNs 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 
 from golden import Format
-from hwgen.datapath.arithmetic import extended, named, plus, reaches
+from golden.bits import scale_range
+from hwgen.datapath.arithmetic import extended, named, plus, range_shape, reaches
 from hwgen.datapath.unpacked import unpack, unpacked_signature
 from hwgen.netlist.book import chapter
 from hwgen.rounding.ordinals import Ordinals, Segment
@@ -55,6 +56,24 @@ def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
     fraction = u.significand[:-1]
     return Parts(
         u.sign, u.exponent, 0, exponents, one, fraction, no, u.is_zero, u.is_inf, u.is_nan, ~u.is_zero, zero_exponent=0
+    )
+
+
+def scaled(m: Module, parts: Parts, scale: Value) -> Parts:
+    """A number times 2**scale, which is in two's complement; only flags distinguish infinities and NaNs."""
+    (low, high), (least, most) = parts.exponents, scale_range(len(scale))
+    chapter(m, f"Scale: its exponent, from {least} to {most}, is added to that of the number")
+    offset = parts.offset - least
+    shape = range_shape(low + parts.offset, high + most + offset)
+    exponent = named(m, "scaled_exponent", parts.exponent + Cat(scale[:-1], ~scale[-1]), shape)
+    zero = low if parts.zero_exponent is None else max(low, parts.zero_exponent)
+    return replace(
+        parts,
+        exponent=exponent,
+        offset=offset,
+        exponents=(low + least, high + most),
+        special_exponent=None,
+        zero_exponent=zero + most,
     )
 
 

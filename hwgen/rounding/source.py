@@ -12,11 +12,12 @@ from dataclasses import replace
 
 from amaranth.hdl import Cat, Const, Module, Mux, Shape, Signal, Value
 
-from golden import WideFormat
+from golden import Format, WideFormat
+from golden.bits import scale_range
 from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.normalize import normalized
 from hwgen.netlist.book import attributes, chapter
-from hwgen.rounding.position import Parts
+from hwgen.rounding.position import Parts, scaled
 from hwgen.rounding.rounder import Rounder
 
 
@@ -59,6 +60,21 @@ def source_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder) -
     normalized = named(m, "normalized", (whole << zeros)[:k])
     fraction, rest = normalized[k - first :], normalized[: k - first].any()
     return replace(parts, exponent=exponent, exponents=(lowest, special), fraction=fraction, rest=rest)
+
+
+def scaled_parts(m: Module, source: WideFormat, bits: Value, rounder: Rounder, scale: Value) -> Parts:
+    """Fields of a number times 2**scale; subnormals are normalized only where that can affect the result."""
+    if source.infinity is None:
+        return scaled(m, source_parts(m, source, bits, rounder), scale)
+    parts = dividend_parts(m, source, bits, rounder, -scale_range(len(scale))[1])
+    is_special = named(m, "is_special", bits[source.fraction_bits : -1].all())
+    is_nan = named(m, "is_nan", is_special & bits[: source.fraction_bits].any())
+    return scaled(m, replace(parts, is_inf=named(m, "is_inf", is_special & ~is_nan), is_nan=is_nan), scale)
+
+
+def hybrid_threshold(source: Format, bits: Value) -> Value:
+    """The source's own bits that hybrid rounding compares the tail with (specification, 1.3)."""
+    return bits[:14] if source.width == 32 else Cat(Const(1, 1), bits[0])
 
 
 def lowest_dividend(source: WideFormat, rounder: Rounder, smallest_scale: int) -> int:

@@ -18,6 +18,10 @@ def test_figures_of_accuracy_match_the_reference_model():
     assert readme.accuracy() in (ROOT / readme.ACCURACY).read_text()
 
 
+def test_ratios_of_blocks_match_the_reference_model():
+    assert readme.policies() in (ROOT / readme.QUANTIZER).read_text()
+
+
 def test_figures_of_dot_products_match_the_study():
     assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 

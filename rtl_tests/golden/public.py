@@ -25,6 +25,7 @@ from golden.explain import explain
 from golden.multi import MultiFormat
 from golden.refusal import Refusal
 from golden.rows import Biased, Kind, Row, Special
+from golden.scaling import SCALINGS
 from golden.wide import WIDE, Binary32
 from rtl_tests.support.selection import first_of_each, kind_of_format
 
@@ -214,10 +215,12 @@ def _():
 
 
 @case("Format.quantize")
+@case("Format.codes")
 def _():
     for fmt in SINGLE:
         for array in FLOATS.values():
             yield from (fmt.quantize(x) for x in variants(array))
+            yield from (fmt.codes(x) for x in variants(array))
 
 
 @case("WideFormat.nearest")
@@ -228,8 +231,10 @@ def _():
 
 @case("Format.quanta")
 @case("Format.quantum")
+@case("Format.largest_in_binade")
 def _():
     for fmt in SINGLE:
+        yield [fmt.largest_in_binade(exponent) for exponent in fmt.exponent_range]
         yield fmt.quanta(fmt.magnitude_codes)
         yield [fmt.quantum(int(code)) for code in fmt.magnitude_codes[:4]]
 
@@ -380,6 +385,12 @@ def _():
             yield golden.quantize_block(x, fmt, "ue4m3")
 
 
+@case("quantize_nvfp4")
+def _():
+    for x in block_arrays():
+        yield from (golden.quantize_nvfp4(x), golden.quantize_nvfp4(x, 100.0))
+
+
 @case("dequantize_block")
 def _():
     for fmt in OPERANDS:
@@ -421,6 +432,43 @@ def _():
     yield attempt(golden.calibrate, specials[None], specials[:, None])
     signaling = np.array([[0x7F800001, 1]], np.uint32).view(np.float32)
     yield attempt(golden.calibrate, signaling, np.ones((2, 1), np.float32))
+
+
+@case("scale_for")
+def _():
+    rng = np.random.default_rng(3)
+    for fmt in map(golden.get, ("hif8", "e5m2b1", "ocp_e4m3", "e2m1", "Binary8p1uf")):
+        # powers of two and few bits, so that the order of sums does not matter
+        x = rng.integers(0 if not fmt.signed else -15, 16, (4, 6)) * 2.0 ** rng.integers(-20, 20, (4, 1))
+        for policy in SCALINGS:
+            for axis in (None, 1, (0, 1), -2):
+                yield attempt(golden.scale_for, x, fmt, policy, axis, percentile=75)
+            yield attempt(golden.scale_for, BITS["binary32"][5:90:7].view(np.float32), fmt, policy, center=0)
+
+
+@case("calibrate_layers")
+@case("scaled_matmul")
+def _():
+    rng = np.random.default_rng(4)
+    for fmt in map(golden.get, ("hif8", "e5m2b1", "ocp_e4m3")):
+        x, w, v = (rng.integers(-15, 16, shape) / 4 for shape in ((3, 4), (4, 5), (5, 2)))
+        yield attempt(golden.calibrate_layers, x, [(w, np.abs), (v, np.abs)], fmt, range(-1, 2))
+        for accumulator in ("binary16", "binary32", "exact", "aligned13"):
+            yield attempt(golden.scaled_matmul, x, w, [[1], [2], [-3]], -2, fmt, accumulator=accumulator)
+            yield attempt(golden.scaled_matmul, x * 2.0**-140, w, 9, 0, fmt, accumulator=accumulator)
+
+
+@case("LossScale.update")
+def _():
+    for rule in golden.loss.RULES:
+        scale = golden.LossScale(rule, 448.0, window=3, deviations=1.0)
+        for largest in (1.0, 0.0, np.inf, 2.0**-140, 3e38, np.nan, *[1.0] * 50):
+            yield scale.update(largest, overflowed=largest > 1e30), scale.exponent
+
+
+@case("pack")
+def _():
+    yield golden.pack(np.arange(8), "hif8", 4), golden.pack(BITS["binary32"], "binary32"), golden.pack([], "e2m1")
 
 
 @case("Fixed.exponents")

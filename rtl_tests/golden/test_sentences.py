@@ -111,7 +111,7 @@ def test_bits_of_16_bit_types_need_a_source(dtype):
     refuses(ValueError, sentence, hif8.encode, np.array([0x3C], np.uint8))
     for wider in ([0x3C00], 0x3C00, bits.astype(np.int64), bits.astype(np.uint32)):
         assert hif8.encode(wider) == hif8.encode(bits, "binary32") == 0
-    way = "quantize(x) rounds an array x of float32, and encode(x.view(np.uint32)) returns its codes"
+    way = "quantize(x) rounds an array x of float32, and codes(x) returns its codes"
     refuses(TypeError, f"bits must be unsigned integers, not float16: {way}", hif8.encode, bits.astype(np.float16))
 
 

@@ -144,7 +144,7 @@ def test_quantizers():
     check_refusal("fmt must be one format with a sign, not 'ocp_e4m3+ocp_e5m2'", Quantizer, "ocp_e4m3+ocp_e5m2")
     check_refusal("source must be one of binary32, bfloat16, not 'binary16'", Quantizer, "e2m1", "binary16")
     check_refusal("lanes must be an integer from 1 to 32, not 33", Quantizer, "e2m1", lanes=33)
-    check_refusal("policy must be one of floor, ceil, nearest, not 'up'", Quantizer, "e2m1", policy="up")
+    check_refusal("policy must be one of floor, ceil, rceil, even, nearest, not 'up'", Quantizer, "e2m1", policy="up")
 
 
 def test_readouts():

@@ -129,6 +129,8 @@ def _encoder(model: Reference, data: Data, count: int) -> Columns:
     inputs = {"bits": nearest(core.source, numbers).astype(np.uint64)}
     if core.rounding_pin:
         inputs["hybrid"] = np.ones(count, np.uint64)
+    if core.scale_bits:
+        inputs["scale"] = np.zeros(count, np.uint64)
     return inputs | _random(model, count)
 
 
@@ -141,7 +143,11 @@ def _random(model: Reference, count: int) -> dict[str, NDArray[Any]]:
 def _quantizer(model: Reference, data: Data, count: int) -> Columns:
     lanes, source = model.core.lanes, wide(model.core.source)
     codes = nearest(source, data.streams(count * lanes)[0]).reshape(count, lanes)
-    return {"bits": _words(codes, source.width)}
+    inputs = {"bits": _words(codes, source.width)}
+    if model.core.random_bits is not None:
+        words = np.random.default_rng(SEED).integers(0, 1 << model.core.random_bits, (count, lanes))
+        inputs["random"] = _words(words, model.core.random_bits)
+    return inputs
 
 
 def _readout(model: Reference, data: Data, count: int) -> Columns:
@@ -149,13 +155,14 @@ def _readout(model: Reference, data: Data, count: int) -> Columns:
     steps = min(TERMS, unit.terms)
     chains = -(-count // steps)
     a, b = _codes((core.a_format, core.b_format), data, (chains, steps))
-    scales = [np.zeros(chains, np.int64)] if core.scale_bits else []
+    scales = [np.zeros(chains, np.int64)] if core.accumulator_scale_bits else []
     state, states = unit.zeros((chains,)), []
     for step in range(steps):
         state = unit.accumulate(a[:, step], b[:, step], state, *scales)
         states.append(integers(state))
     acc = np.stack(states, axis=1).ravel()[:count]
-    return {"acc": _narrow(acc, model.inputs["acc"]), **_random(model, count)}
+    scale = {"scale": np.zeros(count, np.uint64)} if core.scale_bits else {}
+    return {"acc": _narrow(acc, model.inputs["acc"]), **scale, **_random(model, count)}
 
 
 # -- sums

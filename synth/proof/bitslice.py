@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from golden.compiler import compiler, compiler_version, library
 from hwgen.tools.process import ToolError
-from synth.proof.gates import Netlist, NotShownError, apply
+from synth.proof.gates import Netlist, apply
 
 VECTOR = 8
 """uint64 words that one C statement processes."""
@@ -261,18 +261,8 @@ def words_of(planes: Planes) -> list[NDArray[Any]]:
 
 def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes | np.uint64], words: int) -> Planes:
     """Bit planes of nets that depend on ``known`` nets alone."""
-    needed: set[int] = set()
-    waiting = [net for net in nets if net > 1 and net not in known]
-    while waiting:
-        net = waiting.pop()
-        if net not in needed:
-            if net < netlist.first_gate:
-                raise NotShownError("a net depends on other inputs than it should")
-            needed.add(net)
-            pins = netlist.gates[net - netlist.first_gate].pins
-            waiting += [pin for pin in pins if pin > 1 and pin not in known]
     values: dict[int, Any] = {0: np.uint64(0), 1: ~np.uint64(0), **known}
-    for net in sorted(needed):
+    for net in netlist.cone(nets, known):
         gate = netlist.gates[net - netlist.first_gate]
         values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
     return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)

@@ -136,7 +136,7 @@ def is_enumerated(design: Design) -> bool:
 
 def _is_classed(design: Design) -> bool:
     match design.core:
-        case Encoder(random_bits=None):  # the reference model has tables of steps
+        case Encoder(random_bits=None, scale_bits=0):  # the reference model has tables of steps
             return True
         case Mac() | Dot(lanes=1) | Pe(lanes=1) as core:  # there are fewer products than pairs of codes
             return core.block_scale is None and core.accumulator_width <= RUNNING_BITS
@@ -149,7 +149,7 @@ def input_sweep(design: Design) -> Sweep | None:
     if not is_enumerated(design):
         return None
     match design.core:
-        case Encoder(random_bits=None, rounding_pin=False) as core if core.source.name == "binary32":
+        case Encoder(random_bits=None, rounding_pin=False, scale_bits=0) as core if core.source.name == "binary32":
             # upper halves of the input with the same steps in the reference model's table form a class
             rows = by_upper_half(core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.has_flags)
             return Sweep(design) if rows is None else Sweep(design, "bits", [*rows.T])

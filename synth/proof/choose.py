@@ -2,8 +2,8 @@
 
 The specifications share no code with the hardware. A MAC into binary32 is checked against integers, rounded; a
 pipeline, or a module of the user's, against IEEE 754 addition as defined by SMT-LIB's floating-point theory; a MAC into
-``exact`` against integer addition; an encoder with stochastic rounding against the comparison of integers that defines
-it. Products, values and codes come from the reference model.
+``exact`` against integer addition; an encoder or a readout against comparisons of integers that define its rounding.
+Products, values and codes come from the reference model.
 """
 
 import numpy as np
@@ -15,10 +15,12 @@ from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import INTERLEAVE, Pe
+from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
+from synth.proof.blocks import QuantizerProof
 from synth.proof.cases import Products
-from synth.proof.codes import ReadoutProof, StochasticProof, StochasticReadoutProof
+from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
 from synth.proof.lanes import MAX_HELD_BITS
@@ -51,14 +53,16 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
 
 def _proof(design: Design) -> type[Proof] | str:
     match design.core:
-        case Encoder() as core if core.rounding.is_stochastic and isinstance(core.source, WideFormat):
-            return StochasticProof
+        case Encoder() as core if isinstance(core.source, WideFormat):
+            return EncoderProof
         case Encoder():
-            return f"{_TOO_MANY}, and the proof supports stochastic roundings from wide formats only"
-        case Readout(random_bits=None):
-            return ReadoutProof
+            return f"{_TOO_MANY}, and the proof supports sources that are wide formats only"
         case Readout():
-            return StochasticReadoutProof
+            return ReadoutProof
+        case Quantizer(lanes=1):
+            return f"{_TOO_MANY}, and the proof supports blocks of two lanes or more only"
+        case Quantizer():
+            return QuantizerProof
         case Mac() | Dot() | Pe() as core:
             return _sum_proof(core)
         case _:

@@ -1,6 +1,6 @@
 """The modules that ``hwgen verify all`` checks.
 
-These are decoders, encoders, quantizers of one lane, readouts and MACs of all formats in the catalogue, and sums of
+These are decoders, encoders, quantizers, readouts and MACs of all formats in the catalogue, and sums of
 several lanes of some.
 """
 
@@ -63,6 +63,9 @@ def designs() -> list[Design]:
         *each("decoder", (*blocks, *UNITS), target=[*TARGETS]),
         *_encoders(blocks),
         *each("quantizer", signed, source="bfloat16", lanes=1, policy=[*POLICIES]),
+        *each("quantizer", signed),
+        *each("encoder", SOME, source=_WIDE, scale_bits=6),
+        *each("readout", SOME, target=["binary32", "ocp_e4m3"], terms=16, scale_bits=4),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
         *each("mac", (*blocks, *MIXED), accumulator=accumulators),
         *each("mac", UNITS, accumulator=["binary16", "dlfloat16", "exact"]),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from golden import Flag, Format
 from golden.arithmetic.aligned import row_exponents
-from golden.arithmetic.exact import scale_range
+from golden.bits import scale_range
 from golden.wide import POSITIVE, state_format
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form

@@ -1,6 +1,6 @@
 """Gate netlists as data, also with changes: gates in an order in which operands precede their readers."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product, takewhile
@@ -120,6 +120,22 @@ class Netlist:
                 mask |= masks[pin]
             masks.append(mask)
         return masks
+
+    def cone(self, nets: Iterable[int], known: Collection[int]) -> list[int]:
+        """The nets of the gates that ``nets`` depend on, up to ``known`` nets, operands first.
+
+        It is a NotShownError if they depend on another input.
+        """
+        needed: set[int] = set()
+        waiting = [net for net in nets if net > 1 and net not in known]
+        while waiting:
+            net = waiting.pop()
+            if net not in needed:
+                if net < self.first_gate:
+                    raise NotShownError("a net depends on other inputs than it should")
+                needed.add(net)
+                waiting += [pin for pin in self.gates[net - self.first_gate].pins if pin > 1 and pin not in known]
+        return sorted(needed)
 
     def reached_from(self, nets: Collection[int]) -> set[int]:
         """The nets that depend on any of ``nets``, which are included."""

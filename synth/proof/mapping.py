@@ -99,9 +99,14 @@ def read(
     return parse(_run(script, {"module.v": verilog}, "netlist.json"), top, pipeline)
 
 
-def read_adders(verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
-    """Map a module to simple gates and full adders: sums stay what they are, with the errors of :func:`read`."""
-    return parse(with_adders(verilog, top, system_verilog), top, pipeline)
+def read_adders(
+    verilog: str, top: str, system_verilog: bool = False, pipeline: Pipeline = COMBINATIONAL, free: bool = False
+) -> Netlist:
+    """Map a module to simple gates and full adders: sums stay what they are, with the errors of :func:`read`.
+
+    See :func:`synth.proof.unroll.parse` for ``free`` undefined values.
+    """
+    return parse(with_adders(verilog, top, system_verilog), top, pipeline, free)
 
 
 def with_adders(verilog: str, top: str, system_verilog: bool) -> str:

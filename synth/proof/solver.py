@@ -12,7 +12,7 @@ from golden import Flag
 from hwgen.blocks.block import Design
 from hwgen.reference import reference
 from synth.proof.bits import Bits, Bool, cat, ite
-from synth.proof.gates import Netlist, NotShownError, apply
+from synth.proof.gates import Netlist, apply
 
 Item = TypeVar("Item")
 Pins = dict[str, int]
@@ -62,12 +62,10 @@ class Solver:
 
     def nets(self, netlist: Netlist, known: Mapping[int, Bool], nets: Sequence[int]) -> list[Bool]:
         terms = {0: self.false, 1: self.true, **known}
-        for net, gate in enumerate(netlist.gates, netlist.first_gate):
-            if net not in terms and all(pin in terms for pin in gate.pins):
-                pins = [terms[pin] for pin in gate.pins]
-                terms[net] = ite(*reversed(pins)) if gate.kind == "MUX" else apply(gate.kind, pins)
-        if any(net not in terms for net in nets):
-            raise NotShownError("a net depends on other inputs than it should")
+        for net in netlist.cone(nets, known):
+            gate = netlist.gates[net - netlist.first_gate]
+            pins = [terms[pin] for pin in gate.pins]
+            terms[net] = ite(*reversed(pins)) if gate.kind == "MUX" else apply(gate.kind, pins)
         return [terms[net] for net in nets]
 
     def search(self, claim: Bool, words: Mapping[str, Bits]) -> Pins | None:
@@ -96,6 +94,7 @@ class Proof(ABC):
     method: str  # all claims as a sentence, for the evidence
     quick = False  # whether proving all parts takes less time than starting processes for them
     keeps_adders = False  # whether the netlist must have full adders
+    has_free = False  # whether undefined values may be any
     knows: frozenset[str]  # options of blocks that the claims support
 
     def __init__(self, design: Design, netlist: Netlist):

@@ -19,7 +19,7 @@ from typing import Any
 from golden import Flag
 from hwgen.blocks.block import RESETS, Pipeline
 from hwgen.netlist.emit import CLOCK
-from synth.proof.gates import CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
+from synth.proof.gates import BUF, CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
 
 _PINS = {**dict.fromkeys(GATES, "AB"), "NOT": "A", "BUF": "A", "MUX": "ABS"}
 
@@ -37,6 +37,8 @@ _MOST_LEAVES = 8
 COMBINATIONAL = Pipeline()
 
 ALWAYS_0 = "bits of the state that are 0"
+
+UNDEFINED = "undefined values"
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,12 @@ class RowsNetlist(Netlist):
         return {**pins, "enable": 1, "acc_in": first | pins["acc_in"] >> width << 2 * bits}
 
 
-def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL) -> Netlist:
-    """The netlist of a module from Yosys's JSON; for a pipeline, the combinational block that it delays."""
-    module = _Module(json.loads(text)["modules"][top], top, bool(pipeline.stages))
+def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL, free: bool = False) -> Netlist:
+    """The netlist of a module from Yosys's JSON; for a pipeline, the combinational block that it delays.
+
+    If undefined values are ``free``, their nets are 0, and the named word :data:`UNDEFINED`; else they are an error.
+    """
+    module = _Module(json.loads(text)["modules"][top], top, bool(pipeline.stages), free)
     if not pipeline.stages:
         return module.follow(module.inputs, module.outputs)
     module.check_controls(pipeline)
@@ -89,8 +94,8 @@ def parse_step(text: str, top: str, stages: int, interleave: int, rows: bool = F
 class _Module:
     """A module of simple gates, and registers if it is ``clocked``; its ports are lists of bits."""
 
-    def __init__(self, module: Mapping[str, Any], top: str, clocked: bool):
-        self._module, self._top, self._clocked = module, top, clocked
+    def __init__(self, module: Mapping[str, Any], top: str, clocked: bool, free: bool = False):
+        self._module, self._top, self._clocked, self._free = module, top, clocked, free
         ways: dict[str, dict[str, list[_Bit]]] = {"input": {}, "output": {}}
         for name, port in module["ports"].items():
             if port["direction"] not in ways:
@@ -324,13 +329,17 @@ class _Module:
                         waiting.append(before)
                     continue
                 if bit in controls:
-                    name = controls[bit]
-                    raise self._error(f"has outputs that depend on {name} in a cycle in which it must not affect them")
+                    raise self._error(
+                        f"has outputs that depend on {controls[bit]} in a cycle in which it must not affect them"
+                    )
                 if bit in registers or bit in entering:
-                    path = "from every input to every output"
-                    raise self._error(f"must have a latency of {latency} cycles {path}, as --stages says")
+                    raise self._error(
+                        f"must have a latency of {latency} cycles from every input to every output, as --stages says"
+                    )
                 if bit not in drivers:
-                    raise self._error("has outputs that may depend on the undefined value x, or on undriven nets")
+                    nets[bit, cycle] = first + len(gates)
+                    gates.append(self._undefined())
+                    continue
                 kind, names = self._chosen(bit, constants[cycle])
                 pins = [(name, cycle) for name in names]
                 missing = [pin for pin in pins if pin not in nets]
@@ -345,9 +354,15 @@ class _Module:
                     nets[bit, cycle] = first + len(gates)
                     gates.append(Gate(kind, tuple(nets[pin] for pin in pins)))
         driven = tuple(nets[bit, latency] for bits in outputs.values() for bit in bits)
-        return Netlist(
-            self._top, _widths({**inputs, **state}), _widths(outputs), tuple(gates), driven, self._named(nets)
-        )
+        undefined = tuple(net for net, gate in enumerate(gates, first) if gate.kind == BUF)
+        named = self._named(nets) | ({UNDEFINED: undefined} if undefined else {})
+        return Netlist(self._top, _widths({**inputs, **state}), _widths(outputs), tuple(gates), driven, named)
+
+    def _undefined(self) -> Gate:
+        """The gate in place of an undefined value."""
+        if not self._free:
+            raise self._error("has outputs that may depend on the undefined value x, or on undriven nets")
+        return Gate(BUF, (0,))
 
     def _named(self, nets: Mapping[tuple[_Bit, int], int]) -> dict[str, tuple[int, ...]]:
         """Words with the nets of their bits in the last cycle."""

@@ -165,7 +165,8 @@ class Subject:
             if core.carry_save:  # two rows with one bit more than the value, and sticky bits
                 inputs = {**inputs, "acc_in": 2 * (inputs["acc_in"] - 2) + 3, "enable": 1}
         elif self._keeps_adders:
-            netlist = mapping.read_adders(*module, system_verilog, pipeline)
+            free = not isinstance(self.prover, str) and self.prover.has_free
+            netlist = mapping.read_adders(*module, system_verilog, pipeline, free)
         elif self.placed is not None:
             netlist = mapping.read_cells(self.cells, self.top, libraries, pipeline=pipeline)
         elif libraries:
@@ -365,7 +366,7 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
     rng = np.random.default_rng(list(subject.top.encode()))
     model = reference(subject.design)
-    stimuli = model.near_stimuli(STIMULI, rng) if isinstance(model, SumReference) else ()
+    stimuli = (model.near_stimuli if isinstance(model, SumReference) else model.stimuli)(STIMULI, rng)
     suspects = [{name: pins[name] for name in model.arguments} for pins in problem.cases]  # a step also has enable
     for cases in filter(None, (suspects, stimuli)):
         for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):

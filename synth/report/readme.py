@@ -5,7 +5,7 @@ Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figu
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby, product
 from math import inf
@@ -14,7 +14,11 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 import golden
+from golden.arithmetic.blocks import MX, POLICIES, default_policy, element_exponent
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
@@ -41,6 +45,7 @@ from synth.studies.script import status
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
+QUANTIZER = Path("docs/quantizer.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
@@ -144,6 +149,43 @@ def accuracy() -> str:
     )
 
 
+def policies() -> str:
+    """The lines of docs/quantizer.md between its markers: signal-to-noise ratios of blocks by policy, from samples.
+
+    Formats with the same ratios share their rows.
+    """
+    rng, shape = np.random.default_rng(0), (1024, 32)
+    samples = {
+        "Gaussian": rng.normal(size=shape),
+        "Laplace": rng.laplace(size=shape),
+        "Student t3": rng.standard_t(3, shape),
+    }
+    names: dict[tuple[tuple[str, ...], ...], list[str]] = {}
+    signed = [fmt for fmt in map(golden.get, golden.names()) if fmt.signed]
+    for fmt in sorted(signed, key=lambda fmt: fmt.name not in MX):
+        rows = tuple((data, *_ratios(fmt, sample.astype(np.float32))) for data, sample in samples.items())
+        names.setdefault(rows, []).append(f"`{fmt.name}`")
+    lines = [(", ".join(same), *row) for rows, same in names.items() for row in rows]
+    head = ("elements", "data", *(f"`{policy}`" for policy in POLICIES), "best of each block")
+    title = "Signal-to-noise ratio of 1024 random blocks of 32 numbers with e8m0 scales, in dB; bold: the default."
+    return _paragraphs(table(title, head, lines))
+
+
+def _ratios(fmt: golden.Format, x: NDArray[np.float32]) -> Iterator[str]:
+    """Signal-to-noise ratios of blocks by each policy, and by the best power of two for each block."""
+    numbers, binades = x.astype(np.float64), np.frexp(np.abs(x).max(axis=-1, keepdims=True))[1]
+    blocks = [golden.dequantize_block(*golden.quantize_block(x, fmt, policy=policy), fmt) for policy in POLICIES]
+    noise = [float(((block - numbers) ** 2).sum()) for block in blocks]
+    top = element_exponent(fmt)
+    powers = [binades - exponent for exponent in range(top - 3, top + 6)]
+    scaled = [(fmt.codes(np.ldexp(x, -power), overflow="saturate"), power) for power in powers]
+    errors = [((np.ldexp(fmt.decode(codes), power) - numbers) ** 2).sum(axis=-1) for codes, power in scaled]
+    noise.append(float(np.min(errors, axis=0).sum()))
+    for policy, power in zip((*POLICIES, None), noise, strict=True):
+        ratio = f"{10 * np.log10(float((numbers**2).sum()) / power):.1f}"
+        yield f"**{ratio}**" if policy == default_policy(fmt) else ratio
+
+
 def _bits(name: str) -> str:
     """Runs of exponents with the same number of bits."""
     pairs = zip(*(column.tolist() for column in golden.significand_bits(name)), strict=True)
@@ -223,6 +265,7 @@ def main(arguments: Sequence[str]) -> None:
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
+    _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))

@@ -8,7 +8,8 @@ import pytest
 
 from examples.training import runs, tasks
 from examples.training.runs import Run, Trainer, results, train
-from examples.training.scaling import FIRST_ADAPTIVE, FIRST_BACKOFF, WINDOW, WINDOWS, LossScale
+from examples.training.scaling import WINDOW, loss_scale
+from golden.loss import FIRST_ADAPTIVE, FIRST_BACKOFF, WINDOWS
 from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
 from synth.report.training.claims import CALIBRATED, CALIBRATED_NAME, CAST, CAST_NAME
@@ -157,7 +158,7 @@ def test_numbers_keep_five_digits():
 
 
 def test_backoff_halves_after_an_overflow_and_doubles_after_a_window():
-    scale = LossScale("backoff", 2.0**15)
+    scale = loss_scale("backoff", 2.0**15)
     assert scale.exponent == FIRST_BACKOFF
     assert not scale.update(1.0, overflowed=True)
     assert not scale.update(math.inf, overflowed=False)
@@ -170,7 +171,7 @@ def test_backoff_halves_after_an_overflow_and_doubles_after_a_window():
 
 
 def test_the_adaptive_window_follows_the_changes():
-    scale = LossScale("adaptive", 2.0**15)
+    scale = loss_scale("adaptive", 2.0**15)
     assert (scale.exponent, WINDOWS[scale.place]) == (FIRST_ADAPTIVE, 20)
     for _ in range(3 * 20):
         scale.update(1.0, overflowed=False)
@@ -181,13 +182,13 @@ def test_the_adaptive_window_follows_the_changes():
         assert WINDOWS[scale.place] == window
     scale.update(1.0, overflowed=False)
     assert scale.exponent == FIRST_ADAPTIVE + 3 - 9 + 1
-    saved = LossScale("adaptive", 2.0**15)
+    saved = loss_scale("adaptive", 2.0**15)
     vars(saved).update(json.loads(json.dumps(vars(scale))))
     assert saved == scale
 
 
 def test_logmax_brings_the_mean_to_the_top():
-    scale = LossScale("logmax", 2.0**15)
+    scale = loss_scale("logmax", 2.0**15)
     for _ in range(300):
         assert scale.update(2.0 ** (-20 + scale.exponent), overflowed=True)
     assert scale.exponent == 35
@@ -202,7 +203,7 @@ def test_logmax_brings_the_mean_to_the_top():
 
 @pytest.mark.parametrize("rule", ["none", "tensor"])
 def test_other_rules_scale_no_loss(rule):
-    scale = LossScale(rule, 1.0)
+    scale = loss_scale(rule, 1.0)
     assert scale.update(3.0, overflowed=True)
     assert not scale.update(math.nan, overflowed=False)
     assert scale.exponent == 0

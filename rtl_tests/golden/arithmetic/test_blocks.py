@@ -15,6 +15,7 @@ import golden
 from golden import Flag
 from golden.arithmetic.blocks import POLICIES, SCALES
 from rtl_tests.golden.arithmetic.test_aligned import aligned, multiplied, split
+from rtl_tests.support.selection import exhaustive
 
 ELEMENTS = {
     "ocp_e4m3": (theirs.format_info_mxfp8_e4m3, ml_dtypes.float8_e4m3fn),
@@ -82,6 +83,7 @@ def rounded(x, name, away=False):
     return min(beside, key=lambda pair: (abs(pair[0] - x), -pair[0] if away else pair[1] & 1))[1]
 
 
+FORMATS = ("e2m1", "e2m3", "e3m2", "ocp_e4m3", "ocp_e5m2", "hif8", "e5m2b1")
 FULL = {"hif8": 15, "e5m2b1": 28672, "e5m2b2": 14336, "e5m2b4": 3584, "e4m3b1": 120, "e3m3b3": Fraction(15, 8)}
 FULL |= {"posit8_0": Fraction(63, 32), "posit8_1": Fraction(31, 8), "posit8_2": 15}
 """The largest value with the most significant bits, where it is not the largest value; from the formats' papers."""
@@ -91,6 +93,10 @@ FULL |= {"posit8_0": Fraction(63, 32), "posit8_1": Fraction(31, 8), "posit8_2": 
 def test_the_largest_precise_value_is_the_largest_unless_precision_tapers(name):
     fmt = golden.get(name)
     assert fmt.largest_precise == FULL.get(name, fmt.largest)
+
+
+FRACTION_BITS = {"e2m1": 1, "e3m2": 2, "ocp_e5m2": 2, "e5m2b1": 2, "e5m2b2": 2, "e5m2b4": 2}
+"""Of elements of full precision; 3 in other formats."""
 
 
 def quantized(block, name, scale_name, policy):
@@ -103,7 +109,15 @@ def quantized(block, name, scale_name, policy):
         if largest:
             exponent = exponent_of(largest)
             ratio = largest / Fraction(2) ** exponent
-            exponent += {"floor": False, "ceil": ratio > 1, "nearest": ratio**2 >= 2}[policy]
+            peak = top / Fraction(2) ** exponent_of(top)
+            half = Fraction(1, 2 << FRACTION_BITS.get(name, 3))
+            exponent += {
+                "floor": False,
+                "ceil": ratio > 1,
+                "rceil": ratio > peak,
+                "even": ratio + half >= 2,
+                "nearest": ratio**2 >= 2,
+            }[policy]
             code = min(max(exponent - exponent_of(top), -127), 127) + 127
     else:
         code = max(rounded(largest / top, scale_name), 1)
@@ -117,12 +131,131 @@ def quantized(block, name, scale_name, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", ["e2m1", "e3m2", "ocp_e4m3", *FULL])
+@pytest.mark.parametrize("name", [*FORMATS, *FULL.keys() - {*FORMATS}])
 def test_powers_of_two_by_their_rule(name, policy):
-    x = blocks(120, 16, seed=2)
+    x = np.concatenate([blocks(80, 4, seed=2), at_thresholds(100, 4, seed=2)])
+    x = x[np.isfinite(x).all(axis=-1)]
     codes, scales = golden.quantize_block(x, name, "e8m0", policy)
     for place, block in enumerate(x.tolist()):
         assert (codes[place].tolist(), scales[place]) == quantized(block, name, "e8m0", policy)
+
+
+TOP = dict(zip(FORMATS, (2, 2, 4, 8, 15, 3, 14), strict=True))
+"""Exponents of the largest elements of full precision."""
+PEAK = dict(zip(FORMATS, (1.5, 1.875, 1.75, 1.75, 1.75, 1.875, 1.75), strict=True))
+"""Their significands: ``rceil`` rounds up above them."""
+EVEN = dict(zip(FORMATS, (1.75, 1.9375, 1.875, 1.9375, 1.875, 1.9375, 1.875), strict=True))
+"""``even`` rounds up from here on."""
+
+
+def at_thresholds(count, size, seed):
+    """Blocks with the largest magnitude at or next to a threshold, at every exponent; some subnormal, some special."""
+    rng = np.random.default_rng([count, size, seed])
+    marks = np.round(np.array([1, 2**0.5, *PEAK.values(), *EVEN.values(), 2]) * 2**23).astype(np.int64)
+    significands = rng.choice(marks, count) + rng.integers(-2, 3, count)
+    fields = rng.integers(0, 255, count)
+    # of significands below 2**23 and from 2**24 on, neighbours of powers of two; field 0 drops bits, so: subnormals
+    leaders = np.where(fields > 0, (fields << 23) + significands - 2**23, significands >> rng.integers(1, 25, count))
+    leaders = np.clip(leaders, 0, 0x7F7FFFFF)
+    shifts = rng.integers(0, 30, (count, size))
+    bits = np.maximum(leaders[:, None] - (shifts << 22) - rng.integers(0, 1 << 22, (count, size)), 0)
+    bits[np.arange(count), rng.integers(0, size, count)] = leaders
+    bits = np.where(rng.random((count, size)) < 0.01, 0, bits)
+    bits = np.where(rng.random((count, size)) < 0.003, rng.choice([0x7F800000, 0x7FC00000], (count, size)), bits)
+    return (bits | rng.integers(0, 2, (count, size)) << 31).astype(np.uint32).view(np.float32)
+
+
+def in_integers(x, name, policy):
+    """Codes and scales by the rules, from the fields of binary32; every number is exact in an integer or in binary64.
+
+    A quotient has 24 significant bits, and values and midpoints of a format have few.
+    """
+    fmt, bits = golden.get(name), x.view(np.uint32).astype(np.int64)
+    field, fraction = bits >> 23 & 255, bits & 0x7FFFFF
+    numbers, powers = fraction + ((field > 0) << 23), np.maximum(field, 1) - 150
+    largest = np.where((field == 255).any(axis=-1), 0, (bits & 0x7FFFFFFF).max(axis=-1))
+    number, power = (largest & 0x7FFFFF) + ((largest >> 23 > 0) << 23), np.maximum(largest >> 23, 1) - 150
+    length = np.array([n.bit_length() for n in number.tolist()])
+    significand, exponent = number << 24 - length, power + length - 1  # in units of 2**-23
+    one = 1 << 23
+    up = {
+        "floor": significand < 0,
+        "ceil": significand > one,
+        "rceil": significand > PEAK[name] * one,
+        "even": significand >= EVEN[name] * one,
+        "nearest": significand**2 >= 2 * one**2,
+    }[policy]
+    scale = np.where(number > 0, np.clip(exponent + up - TOP[name], -127, 127), -127)
+    quotient = np.ldexp(numbers.astype(np.float64), powers - scale[:, None])
+    order = [int(code) for code in fmt.magnitude_codes]
+    values = np.array([float(fmt.exact_value(code)) for code in order])
+    middles = (values[1:] + values[:-1]) / 2
+    places = np.searchsorted(middles, quotient)
+    at_tie = (places < len(middles)) & (quotient == np.append(middles, inf)[places])
+    codes = np.array(order)[places + (at_tie & (name == "hif8" or np.array(order)[places] % 2 == 1))]
+    codes |= np.where((codes > 0) | (name not in {"hif8", "e5m2b1"}), bits >> 31 << fmt.width - 1, 0)
+    spoiled = (field == 255).any(axis=-1)
+    return np.where(spoiled[:, None], 0, codes), np.where(spoiled, 255, scale + 127)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("name", "count"), [*((n, 3000) for n in FORMATS), *(exhaustive(n, 10**6) for n in FORMATS)])
+def test_policies_by_their_thresholds(name, count, policy):
+    for seed in range(-(-count // 50_000)):
+        size = min(count, 50_000)
+        x = np.concatenate([at_thresholds(size // 2, 4, seed), blocks(size // 2, 4, seed)])
+        for ours, same in zip(golden.quantize_block(x, name, policy=policy), in_integers(x, name, policy), strict=True):
+            np.testing.assert_array_equal(ours, same)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", [*FORMATS, "gc_1_4_3_b390"])
+def test_blocks_do_not_depend_on_their_neighbours(name, policy):
+    """Whether a block with a tiny scale is in the array selects how all blocks are rounded."""
+    x = np.concatenate([at_thresholds(3000, 4, 12), blocks(3000, 4, 12)])
+    codes, scales = golden.quantize_block(x, name, policy=policy)
+    usual = np.abs(x).max(axis=-1) > 2.0**-90
+    for rows in (usual, ~usual, (x == 0).all(axis=-1)):
+        for ours, part in zip(golden.quantize_block(x[rows], name, policy=policy), (codes, scales), strict=True):
+            np.testing.assert_array_equal(ours, part[rows])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_even_is_the_sum_of_bits_of_torchao(name):
+    """It adds half a unit of the elements' last fraction bit to the bits of binary32, and reads the exponent field."""
+    x = at_thresholds(4000, 1, seed=9)
+    x = x[np.isfinite(x[:, 0]) & (np.abs(x[:, 0]) >= 2.0**-100)]
+    field = (np.abs(x[:, 0]).view(np.uint32) + np.uint32(1 << 22 - FRACTION_BITS.get(name, 3))) >> 23
+    expected = np.clip(field.astype(int) - 127 - TOP[name], -127, 127) + 127
+    np.testing.assert_array_equal(golden.quantize_block(x, name, policy="even")[1], expected)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_rceil_is_the_smallest_scale_without_overflow(name):
+    x = at_thresholds(2000, 4, seed=10)
+    x = x[np.isfinite(x).all(axis=-1) & (np.abs(x).max(axis=-1) >= 2.0**-100)]
+    scales = golden.get("e8m0").decode(golden.quantize_block(x, name, policy="rceil")[1])
+    top, largest = FULL.get(name, golden.get(name).largest), np.abs(x.astype(np.float64)).max(axis=-1)
+    assert (largest / scales <= top).all()
+    assert (largest / (scales / 2) > top).all()
+
+
+@pytest.mark.parametrize("scale", ["e8m0", "ue4m3"])
+def test_a_center_moves_the_scale(scale):
+    x = np.abs(blocks(300, 8, seed=11)) / np.float32(2.0**20)
+    x = x[(x.max(axis=-1) > 2.0**-6) & (x.max(axis=-1) < 2.0**5)]
+    for policy in (None,) if scale == "ue4m3" else POLICIES:
+        codes, scales = golden.quantize_block(x, "hif8", scale, policy)
+        same = golden.quantize_block(x, "hif8", scale, policy, center=3)
+        assert all(np.array_equal(*pair) for pair in zip((codes, scales), same, strict=True))
+    if scale == "e8m0":
+        lower = golden.quantize_block(x, "hif8", center=-1)[1]
+        np.testing.assert_array_equal(lower, golden.quantize_block(x, "hif8")[1] + 4)
+        largest = golden.get("hif8").decode(golden.quantize_block(x, "hif8", policy="rceil", center=6)[0]).max(axis=-1)
+        assert largest.max() == 112  # 1.75 * 2**6, the largest with two fraction bits
+    else:  # 112 takes the place of 15: the same scales for numbers 112 / 15 times as large
+        twelve = np.float32([[112.0 * 3, 1.0]])
+        assert golden.get(scale).decode(golden.quantize_block(twelve, "hif8", scale, center=6)[1]) == 3
 
 
 @pytest.mark.parametrize("name", ["e2m1", "e2m3", "ocp_e4m3", "hif8", "e5m2b1"])
@@ -138,7 +271,23 @@ def signal_to_noise(x, values):
     return 10 * np.log10(np.sum(x**2) / np.sum((values - x) ** 2))
 
 
-@pytest.mark.parametrize("name", ["hif8", "e5m2b1", "e5m2b2", "e5m2b3", "e5m2b4", "e5m2b1_3", "e4m3b1"])
+STANDARD = dict.fromkeys(ELEMENTS, "floor")
+"""The policy of OCP's standard, which loses more than others with one of these elements."""
+SIGNED = [name for name in golden.names() if golden.get(name).signed]
+
+
+@pytest.mark.parametrize("name", [*SIGNED, "e5m2b3", "e5m2b1_3", "bfloat16"])
+def test_the_default_policy_is_that_of_the_standard_or_rceil(name):
+    x = blocks(200, 8, seed=13)
+    for ours, same in zip(
+        golden.quantize_block(x, name),
+        golden.quantize_block(x, name, policy=STANDARD.get(name, "rceil")),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours, same)
+
+
+@pytest.mark.parametrize("name", [*(name for name in SIGNED if name != "ocp_e4m3"), "e5m2b3", "e5m2b1_3"])
 def test_a_block_of_gaussian_numbers_loses_at_most_half_a_decibel(name):
     """Against the best power of two for all blocks, and for each block."""
     x = np.random.default_rng(7).normal(size=(2000, 32)).astype(np.float32)
@@ -154,6 +303,61 @@ def test_a_block_of_gaussian_numbers_loses_at_most_half_a_decibel(name):
     best = max(signal_to_noise(wide, values) for values in tried)
     best_of_each = 10 * np.log10(np.sum(wide**2) / errors.min(axis=0).sum())
     assert ratio > max(best, best_of_each) - 0.5
+
+
+def neighbours(name):
+    """The values of a format that are not negative, and the next step of its last binade, as fractions."""
+    fmt = golden.get(name)
+    values = [fmt.exact_value(int(code)) for code in fmt.magnitude_codes]
+    return [*values, 2 * values[-1] - values[-2]]
+
+
+@pytest.mark.parametrize("rounding", ["toward_zero", "toward_positive", "to_odd", "stochastic", "stochastic_b"])
+@pytest.mark.parametrize("name", ["e2m1", "ocp_e4m3", "hif8"])
+def test_elements_in_any_rounding(name, rounding):
+    """Each element lies between the neighbours of its quotient, on the side that the rounding's definition says."""
+    rng, fmt, points = np.random.default_rng(15), golden.get(name), neighbours(name)
+    x = np.concatenate([blocks(60, 4, seed=14), at_thresholds(60, 4, seed=14)])
+    x = x[np.isfinite(x).all(axis=-1)]
+    chosen, words = {"rounding": rounding}, np.zeros(x.shape, np.uint8)
+    if rounding.startswith("stochastic"):
+        words = rng.integers(0, 32, x.shape).astype(np.uint8)
+        chosen |= {"random": words, "random_bits": 5}
+    codes, scales = golden.quantize_block(x, name, policy="rceil", **chosen)
+    np.testing.assert_array_equal(scales, golden.quantize_block(x, name, policy="rceil")[1])
+    for row, scale in enumerate(golden.get("e8m0").decode(scales).tolist()):
+        for number, code, word in zip(x[row].tolist(), codes[row].tolist(), words[row].tolist(), strict=True):
+            quotient = abs(Fraction(number)) / Fraction(scale)
+            place = sum(point <= quotient for point in points) - 1
+            low, high = points[place], points[min(place + 1, len(points) - 1)]
+            t = (quotient - low) / (high - low)
+            odd = int(fmt.magnitude_codes[place]) & 1 if place + 1 < len(points) else 0
+            up = {
+                "toward_zero": False,
+                "toward_positive": t > 0 and number > 0,
+                "to_odd": t > 0 and not odd,
+                "stochastic": int(32 * t) + word >= 32,
+                "stochastic_b": int(64 * t) + 2 * word + 1 >= 64,
+            }[rounding]
+            expected = min(high if up else low, points[-2])
+            assert abs(fmt.exact_value(code)) == expected, (number, scale, code)
+
+
+def test_hybrid_elements_compare_bits_of_the_numbers_themselves():
+    """At a scale of 1 they are the encoder's; the scale moves exponents only, and thresholds are bits of fractions."""
+    x = np.random.default_rng(16).normal(size=(50, 8)).astype(np.float32)
+    x[:, 0] = 8  # the binade of the center: the scale is 1
+    bits = x.view(np.uint32)
+    codes, scales = golden.quantize_block(x, "hif8", rounding="hybrid", policy="floor")
+    assert (scales == 127).all()
+    np.testing.assert_array_equal(codes, golden.get("hif8").encode(bits, rounding="hybrid", overflow="saturate"))
+    moved, up = golden.quantize_block(np.ldexp(x, 9), "hif8", rounding="hybrid", policy="floor")
+    assert (up == 136).all()
+    np.testing.assert_array_equal(moved, codes)
+    short = x.astype(ml_dtypes.bfloat16)
+    codes = golden.quantize_block(short, "hif8", rounding="hybrid", policy="floor")[0]
+    expected = golden.get("hif8").encode(short.view(np.uint16), "bfloat16", "hybrid", "saturate")
+    np.testing.assert_array_equal(codes, expected)
 
 
 def test_hifloat8_rounds_ties_away_in_blocks_too():
@@ -184,6 +388,56 @@ def test_16_bit_floats_are_the_same_numbers():
         results = [golden.quantize_block(y, "e2m1") for y in (short, short.astype(np.float32))]
         for ours, same in zip(*results, strict=True):
             np.testing.assert_array_equal(ours, same)
+
+
+def single(x):
+    """A positive fraction, rounded to binary32 as a fraction; the largest value if it is beyond."""
+    bits = nearest_binary32(x)
+    return Fraction(float(np.uint32(min(bits, 0x7F7FFFFF)).view(np.float32)))
+
+
+@pytest.mark.parametrize("amax", [None, 3.0, 1e-30, 3e38])
+def test_nvfp4_with_a_scale_of_the_tensor_by_its_roundings(amax):
+    """Each product and quotient of TransformerEngine's is rounded to binary32, typed a second time in fractions."""
+    x = np.random.default_rng(17).normal(size=(40, 16)).astype(np.float32)
+    x *= np.float32(2.0) ** np.random.default_rng(18).integers(-12, 3, (40, 1))
+    x[3], x[5, 2] = 0, nan
+    codes, scales, tensor = golden.quantize_nvfp4(x, amax)
+    usual = np.isfinite(x).all(axis=-1)
+    whole = Fraction(float(np.float32(np.abs(x[usual]).max() if amax is None else amax)))
+    encoding = single(2688 / whole)
+    decoding, sixth = single(1 / encoding), single(Fraction(1, 6))
+    assert Fraction(float(tensor)) == decoding
+    elements, scale_format = golden.get("e2m1"), golden.get("ue4m3")
+    values = {code: scale_format.exact_value(code) for code in range(127)}
+    magnitudes = {int(code): elements.exact_value(int(code)) for code in elements.magnitude_codes}
+    for place, block in enumerate(x.tolist()):
+        if place == 5:
+            assert (scales[place], codes[place].any()) == (0x7F, False)
+            continue
+        largest = max(abs(Fraction(number)) for number in block)
+        scale = rounded(single(largest * single(encoding * sixth)), values)
+        assert scales[place] == scale
+        factor = single(values[scale] * decoding)
+        inverse = single(1 / factor) if factor else single(Fraction(2) ** 130)
+        for number, code in zip(block, codes[place].tolist(), strict=True):
+            assert code == rounded(single(abs(Fraction(number)) * inverse), magnitudes) | (
+                8 if np.signbit(number) else 0
+            )
+
+
+def test_both_arithmetics_of_nvfp4_restore_the_numbers():
+    x = np.random.default_rng(19).normal(size=(300, 16)).astype(np.float32)
+    codes, scales, tensor = golden.quantize_nvfp4(x)
+    scaled = golden.dequantize_block(codes, scales, "e2m1", "ue4m3") * float(tensor)
+    plain = golden.dequantize_block(*golden.quantize_block(x, "e2m1", "ue4m3"), "e2m1", "ue4m3")
+    assert min(signal_to_noise(x.astype(np.float64), values) for values in (scaled, plain)) > 20
+    zeros = golden.quantize_nvfp4(np.zeros((2, 16), np.float32))
+    assert not zeros[0].any()
+    assert not zeros[1].any()
+    assert zeros[2] == 1
+    with pytest.raises(ValueError, match=r"^amax must be positive and finite in binary32, not 0$"):
+        golden.quantize_nvfp4(x, 0)
 
 
 # -- dot products
@@ -342,7 +596,11 @@ REFUSALS = {
     ),
     "an unknown policy": (
         lambda: golden.quantize_block(np.zeros(4, np.float32), "e2m1", policy="up"),
-        "policy must be one of floor, ceil, nearest, not 'up'",
+        "policy must be one of floor, ceil, rceil, even, nearest, not 'up'",
+    ),
+    "a center beyond the elements": (
+        lambda: golden.quantize_block(np.zeros(4, np.float32), "hif8", center=16),
+        "center must be an integer from -22 to 15, not 16",
     ),
     "elements without a sign": (
         lambda: golden.quantize_block(np.zeros(4, np.float32), "ue4m3"),

@@ -182,6 +182,8 @@ DESIGNS = {
     "hybrid": build("encoder", "hif8", rounding="hybrid"),
     "from codes": build("encoder", "e2m1", source="ocp_e4m3"),
     "quantizer": build("quantizer", "e2m1", lanes=4),
+    "stochastic quantizer": build("quantizer", "hif8", lanes=3, rounding="stochastic", center=0),
+    "scaled encoder": build("encoder", "hif8", scale_bits=6),
     "mac": build("mac", "ocp_e4m3"),
     "mac of two formats": build("mac", "hif8", "ocp_e5m2", accumulator="binary32", flags=True),
     "mac of a pair": build("mac", "ocp_e4m3+ocp_e5m2"),
@@ -194,6 +196,7 @@ DESIGNS = {
     "interleaved pe": build("pe", "ocp_e4m3", stages=2, interleave=2),
     "carry-save pe": build("pe", "e2m1", lanes=4, accumulator="exact", carry_save=True),
     "readout": build("readout", "ocp_e4m3", target="binary32"),
+    "scaled readout": build("readout", "e2m1", target="hif8", scale_bits=4, accumulator_scale_bits=2),
     "readout to codes": build("readout", "ocp_e4m3", target="ocp_e5m2", rounding="stochastic"),
 }
 

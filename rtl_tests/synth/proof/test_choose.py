@@ -11,7 +11,7 @@ from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, inputs, prover
 from rtl_tests.support.selection import exhaustive, first_of_each, kind_of_design
 from synth.proof.choose import proof
-from synth.proof.codes import StochasticProof, StochasticReadoutProof
+from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED
 from synth.proof.files import UserFile
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
@@ -42,7 +42,7 @@ def test_stochastic_encoders_whole(name, source):
     design = build("encoder", name, source=source, rounding="stochastic")
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, 1 << (golden.get(source).width + 16))
-    assert evidence.method == StochasticProof.method
+    assert evidence.method == EncoderProof.method
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_stochastic_readouts_whole(name, options):
     design = build("readout", name, **options)
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, inputs(design))
-    assert evidence.method == StochasticReadoutProof.method
+    assert evidence.method == ReadoutProof.method
 
 
 @pytest.mark.parametrize(("name", "terms"), [("ocp_e4m3", 3)])

@@ -9,7 +9,7 @@ from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, prover
 from rtl_tests.support.selection import exhaustive
-from synth.proof.codes import StochasticProof
+from synth.proof.codes import EncoderProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL
 from synth.proof.floated import FloatedDotProof
@@ -71,7 +71,7 @@ SUMS = {
         Flag.INEXACT,
     ),
     "stochastic": (
-        StochasticProof,
+        EncoderProof,
         build("encoder", "ocp_e4m3", source="binary16", rounding="stochastic", flags=True),
         ALL,
     ),
