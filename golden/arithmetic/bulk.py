@@ -89,11 +89,11 @@ def _to_odd(numbers: NDArray[np.float64]) -> NDArray[np.uint32]:
     magnitude, dropped = np.abs(numbers), 52 - target.fraction_bits
     pattern = magnitude.view(np.int64)
     codes = (pattern >> dropped) - (1023 - target.bias << target.fraction_bits)
-    codes |= pattern & (1 << dropped) - 1 != 0
+    codes |= (pattern & (1 << dropped) - 1 != 0).astype(np.int64)
     subnormal = magnitude < target.smallest_normal
     if subnormal.any():
         multiples = _jammed(np.where(subnormal, magnitude, 0.0) * 2.0**-target.ulp_exponent)
         codes = np.where(subnormal, multiples.astype(np.int64), codes)
-    codes = np.minimum(codes, target.infinity) | np.where(numbers < 0, target.sign_bit, 0)
+    codes = np.minimum(codes, target.largest_code + 1) | np.where(numbers < 0, target.sign_bit, 0)
     assert target.canonical_nan is not None
     return np.where(np.isnan(numbers), target.canonical_nan, codes).astype(np.uint32)

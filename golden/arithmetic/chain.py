@@ -76,7 +76,7 @@ def _step(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     codes = chains.left[(*part, group)], chains.right[(*part, group)]
     words = None if chains.random is None else chains.random[(*part, group.start // chains.lanes)]
-    add = partial(fused_sums, chains.options, *codes, acc, random=words, lanes=chains.lanes)
+    add = partial(fused_sums, chains.options, *codes, acc, random=words)
     if chains.block_scales is None:
         return add(None if chains.scale is None else chains.scale[part])
     (a_scale, b_scale), number = chains.block_scales, group.start // chains.block

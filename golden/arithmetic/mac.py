@@ -193,18 +193,14 @@ def fused_sums(
     b_scale: ArrayLike | None = None,
     *,
     random: ArrayLike | None = None,
-    lanes: int | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Add the products along the last axis to accumulators: bits, and flags, which are empty unless asked for.
-
-    ``lanes`` are those of the unit, if there are fewer products.
-    """
+    """Add the products along the last axis to accumulators: bits, and flags, which are empty unless asked for."""
     fa, fb, flagged = options.a_format, options.b_format, options.has_flags
     left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
     if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
-    unit_lanes = left.shape[-1] if lanes is None else lanes
-    check_bulk_lanes("a", options.accumulator, unit_lanes, "and b must have a number of products that is")
+    lanes = options.unit_lanes or left.shape[-1]
+    check_bulk_lanes("a", options.accumulator, lanes, "and b must have a number of products that is")
     if options.exact is not None:
         random_words(options, random, ())
         acc = options.exact.zeros() if acc is None else acc
@@ -223,7 +219,7 @@ def fused_sums(
         block = slice(start, start + BLOCK)
         products, state = Products(fa, fb, left[block], right[block], factors[block]), before[block]
         if options.accumulator == RVBNA:
-            sums[block], word = bulk_sums(products, state, unit_lanes)
+            sums[block], word = bulk_sums(products, state, lanes)
             if flagged:
                 flags[block] = word
             continue

@@ -55,9 +55,9 @@ def matmul(
     """The matrix product of codes, as hardware with such accumulators computes it, bit for bit.
 
     Every sum is a chain in the order of its products: of :func:`golden.mac` for one lane, otherwise of
-    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer, as if zeros
-    filled it. ``accumulator``, ``zero``, ``scale_bits``, ``scale_format``, ``accumulator_rounding`` and ``random_bits``
-    are those of these functions.
+    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer, and with
+    ``rvbna`` it has the guard bits of a whole one. ``accumulator``, ``zero``, ``scale_bits``, ``scale_format``,
+    ``accumulator_rounding`` and ``random_bits`` are those of these functions.
 
     With ``chunk``, each chunk of that many products is a chain from +0, and the chunks' results are added to ``acc`` in
     order, each addition rounded once to the state's format (specification, section 10.2).
@@ -119,11 +119,13 @@ def matmul(
         lanes=check_integer("lanes", lanes, 1, MAX_TERMS),
     )
     check_bulk_lanes("lanes", options.accumulator, chains.lanes)
+    chains = replace(chains, options=replace(chains.options, unit_lanes=chains.lanes))
     chains = replace(chains, scale=_scale(chains, scale), **_blocks(chains, a_scale, b_scale, block))
     state, count = _state(chains, acc), _threads(threads)
     products = shape[2] if chunk is None else _chunk(chains, chunk)
-    words = random_words(options, random, (*shape[:2], _roundings(chains, products, chunk is not None)))
-    chains = replace(chains, random=words if words.size else None)
+    roundings = -(-shape[2] // chains.lanes) + (0 if chunk is None else -(-shape[2] // products))
+    words = random_words(options, random, (*shape[:2], roundings))
+    chains = replace(chains, random=None if options.stochastic_bits is None else words)
     sums, raised = _run(chains, state, count) if chunk is None else _in_chunks(chains, products, state, count)
     return (sums, raised) if options.has_flags else sums
 
@@ -190,12 +192,6 @@ def _chunk(chains: Chains, chunk: int) -> int:
         if chunk % unit:
             raise BadValue("chunk", f"must be a multiple of the {unit} {name}, not {chunk}")
     return chunk
-
-
-def _roundings(chains: Chains, products: int, in_chunks: bool) -> int:
-    """Roundings of a sum: of its steps, and of the additions of its chunks."""
-    depth = chains.shape[2]
-    return -(-depth // chains.lanes) + (-(-depth // products) if in_chunks else 0)
 
 
 def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:

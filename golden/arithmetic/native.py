@@ -33,7 +33,7 @@ _EXACT_GROUP = 256
 LONGEST_ALIGNED = 128
 """Most products of an aligned or bulk-normalized sum, which are decoded together (``DEPTH`` of ``chain.cpp``)."""
 
-_KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale"}
+_KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale", "unit_lanes"}
 """Options of sums that compiled code supports; the others must have their defaults, such as flags."""
 
 _NUMBERS = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}

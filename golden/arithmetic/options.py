@@ -47,7 +47,8 @@ class SumOptions:
 
     The fields are named after arguments of :func:`golden.fused_dot`. ``terms`` is None for accumulators that round,
     ``has_flags`` is whether status flags are asked for, and ``block_scale`` is the format of the scales of two blocks.
-    ``stochastic_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None.
+    ``stochastic_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None. ``unit_lanes``
+    are the lanes of a unit that may add fewer products, otherwise None.
     """
 
     a_format: Format
@@ -59,6 +60,7 @@ class SumOptions:
     has_flags: bool = False
     block_scale: Format | None = None
     stochastic_bits: int | None = None
+    unit_lanes: int | None = None
 
     @classmethod
     def of(
