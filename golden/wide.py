@@ -199,6 +199,9 @@ ALIGNED = tuple(_ALIGNED_BITS)
 32 products and an accumulator add up to less than ``2**(40 + 8)`` times the last bit, which binary64 has room for.
 """
 
+RVBNA = "rvbna"
+"""Name of the accumulator of :mod:`golden.arithmetic.bulk`, RISC-V's bulk normalization."""
+
 
 @cache
 def wide(name: str) -> WideFormat:
@@ -214,12 +217,12 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
     return known
 
 
-def check_accumulator(name: str) -> str:
-    """Return one of :data:`ACCUMULATORS` or :data:`ALIGNED`; refuse any other."""
+def check_accumulator(name: str, others: tuple[str, ...] = (RVBNA,)) -> str:
+    """Return one of :data:`ACCUMULATORS`, ``others`` or :data:`ALIGNED`; refuse any other. Hardware has no others."""
     lower = name.lower() if isinstance(name, str) else name
-    if lower in ALIGNED:
+    if lower in (*others, *ALIGNED):
         return lower
-    return check_name("accumulator", name, ACCUMULATORS, f"{ALIGNED[0]} to {ALIGNED[-1]}")
+    return check_name("accumulator", name, (*ACCUMULATORS, *others), f"{ALIGNED[0]} to {ALIGNED[-1]}")
 
 
 def aligned_bits(accumulator: str) -> int | None:
@@ -228,8 +231,8 @@ def aligned_bits(accumulator: str) -> int | None:
 
 
 def state_format(accumulator: str) -> WideFormat:
-    """The format of the bits of a checked accumulator other than ``exact``; of :data:`ALIGNED` ones, binary32."""
-    return wide("binary32" if accumulator in ALIGNED else accumulator)
+    """The format of a checked accumulator other than ``exact``; of :data:`RVBNA` and :data:`ALIGNED`, binary32."""
+    return wide(accumulator if accumulator in WIDE else "binary32")
 
 
 ZEROS = IEEE, POSITIVE = "ieee", "positive"

@@ -46,20 +46,20 @@ def aligned_sums(products: Products, acc: NDArray[Any], fraction_bits: int) -> N
     field = (acc >> target.fraction_bits & 0xFF).astype(np.int64)
     acc_exponent = np.where(acc & (target.sign_bit - 1) != 0, np.maximum(field, 1) - target.bias, _BELOW_ALL)
     top = np.maximum(reach, acc_exponent)
-    units = _power(fraction_bits + powers - top)
+    units = power(fraction_bits + powers - top)
     np.copyto(units, np.nan, where=np.isnan(factors))
     exact = lane_products(a_format, b_format, left, right)
     with np.errstate(under="ignore"):  # what is truncated to 0
         exact *= units
-        kept = np.trunc(target.numbers(acc) * _power(fraction_bits - top))
+        kept = np.trunc(target.numbers(acc) * power(fraction_bits - top))
     exponents_of_parts = cuts(fraction_bits + 2, 0, len(exact))  # two significands are less than 4
     parts = np.empty((len(exponents_of_parts) + 1, acc.size))
     add_lanes(np.trunc(exact, out=exact), exponents_of_parts, parts)
     total = odd_sum(kept, parts, 0)
-    return _truncated(total * _power(top - fraction_bits), min(fraction_bits, target.fraction_bits))
+    return _truncated(total * power(top - fraction_bits), min(fraction_bits, target.fraction_bits))
 
 
-def _power(exponents: NDArray[np.int64]) -> NDArray[np.float64]:
+def power(exponents: NDArray[np.int64]) -> NDArray[np.float64]:
     """Powers of two; those beyond 2**1000 and 2**-1000 multiply zeros, or sums far below binary32."""
     return (np.clip(exponents, -1000, 1000) + 1023 << 52).view(np.float64)
 

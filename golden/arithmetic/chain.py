@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ class Chains:
 
     ``left`` and ``right`` have their format's own type and are aligned; usually they are views in which one axis is
     broadcast. The scales are those of :func:`golden.fused_dot`: ``scale``, shape (rows, columns), or codes of shape
-    (rows, blocks) and (blocks, columns), each for ``block`` products, a multiple of ``lanes``.
+    (rows, blocks) and (blocks, columns), each for ``block`` products, a multiple of ``lanes``. ``random``, shape (rows,
+    columns, steps), holds the words of stochastic accumulators.
     """
 
     options: SumOptions
@@ -30,6 +32,7 @@ class Chains:
     scale: NDArray[Any] | None = None
     block_scales: tuple[NDArray[Any], NDArray[Any]] | None = None
     block: int = 0
+    random: NDArray[Any] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -44,6 +47,15 @@ class Chains:
         scale = None if self.scale is None else self.scale.T
         block_scales = None if self.block_scales is None else (self.block_scales[1].T, self.block_scales[0].T)
         return replace(self, left=left, right=right, scale=scale, block_scales=block_scales)
+
+    def chunk(self, first: int, products: int, words: NDArray[Any] | None) -> Chains:
+        """The chains of some of the products, from a multiple of the lanes, and of the block if there are scales."""
+        some, block_scales = slice(first, first + products), self.block_scales
+        if block_scales is not None:
+            blocks = slice(first // self.block, -(-some.stop // self.block))
+            block_scales = block_scales[0][:, blocks], block_scales[1][blocks]
+        left, right = self.left[..., some], self.right[..., some]
+        return replace(self, left=left, right=right, block_scales=block_scales, random=words)
 
 
 def run_in_numpy(chains: Chains, acc: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.uint8]]:
@@ -63,11 +75,13 @@ def _step(
     chains: Chains, part: tuple[slice, slice], group: slice, acc: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     codes = chains.left[(*part, group)], chains.right[(*part, group)]
+    words = None if chains.random is None else chains.random[(*part, group.start // chains.lanes)]
+    add = partial(fused_sums, chains.options, *codes, acc, random=words)
     if chains.block_scales is None:
-        return fused_sums(chains.options, *codes, acc, None if chains.scale is None else chains.scale[part])
+        return add(None if chains.scale is None else chains.scale[part])
     (a_scale, b_scale), number = chains.block_scales, group.start // chains.block
     scales = a_scale[part[0], number, np.newaxis], b_scale[number, part[1]]
-    return fused_sums(chains.options, *codes, acc, None, *scales)
+    return add(None, *scales)
 
 
 def _tiles(rows: int, columns: int, lanes: int) -> Iterator[tuple[slice, slice]]:

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic import native
+from golden.arithmetic.bulk import check_bulk_lanes
 from golden.arithmetic.chain import Chains, run_in_numpy
 from golden.arithmetic.exact import MAX_TERMS, as_scale
+from golden.arithmetic.mac import added, random_words
 from golden.arithmetic.options import SumOptions
 from golden.bits import broadcast
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
+from golden.rows import DEFAULT_RANDOM_BITS
 from golden.wide import IEEE
 
 MAX_THREADS = 256
@@ -43,16 +46,24 @@ def matmul(
     b_scale: ArrayLike | None = None,
     scale_format: str | Format = "e8m0",
     block: int | None = None,
+    chunk: int | None = None,
+    accumulator_rounding: str | None = None,
+    random: ArrayLike | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
     threads: int | None = None,
 ) -> Any:
     """The matrix product of codes, as hardware with such accumulators computes it, bit for bit.
 
     Every sum is a chain in the order of its products: of :func:`golden.mac` for one lane, otherwise of
-    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer.
-    ``accumulator``, ``zero``, ``scale_bits`` and ``scale_format`` are those of these functions.
+    :func:`golden.fused_dot` over consecutive groups of ``lanes`` products; the last group may have fewer, and with
+    ``rvbna`` it has the guard bits of a whole one. ``accumulator``, ``zero``, ``scale_bits``, ``scale_format``,
+    ``accumulator_rounding`` and ``random_bits`` are those of these functions.
 
-    It is compiled C++ if there is a compiler (g++, clang++, or that of ``$CXX``), and NumPy otherwise and for flags;
-    the bits are the same. It uses little more memory than its operands and its result.
+    With ``chunk``, each chunk of that many products is a chain from +0, and the chunks' results are added to ``acc`` in
+    order, each addition rounded once to the state's format (specification, section 10.2).
+
+    It is compiled C++ if there is a compiler (g++, clang++, or that of ``$CXX``), and NumPy otherwise and for flags and
+    stochastic accumulators; the bits are the same. It uses little more memory than its operands and its result.
 
     Parameters
     ----------
@@ -64,7 +75,7 @@ def matmul(
         Bits of the accumulators before the first product, +0 by default; for ``exact``, uint64 limbs on an additional
         last axis.
     lanes : int
-        Products that are added with one rounding.
+        Products that are added with one rounding; with ``rvbna`` a power of two.
     terms : int, optional
         Of an ``exact`` accumulator; K by default.
     scale : integers, optional
@@ -78,6 +89,11 @@ def matmul(
         Codes of the scales of the blocks of ``b``.
     block : int, optional
         Products that share two scales, a multiple of ``lanes``; required with ``a_scale`` and ``b_scale``.
+    chunk : int, optional
+        Products of a chunk, a multiple of ``lanes`` and of ``block``; not with ``exact``, which rounds nothing.
+    random : unsigned integers, shape (M, N, roundings)
+        Random words of a stochastic accumulator, in the order of roundings: ceil(K / ``lanes``), and with ``chunk``
+        one more behind those of each chunk, for its addition.
     threads : int, optional
         Threads of compiled code; by default as many as there are processors.
 
@@ -88,7 +104,7 @@ def matmul(
         a chain: uint8 words of :class:`golden.Flag`, combined by OR.
     """
     options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero, flags)
-    options = options.with_scales(a_scale, b_scale, scale_format)
+    options = options.with_rounding(accumulator_rounding, random_bits).with_scales(a_scale, b_scale, scale_format)
     left, right = _codes(options.a_format, a, "a"), _codes(options.b_format, b, "b")
     for argument, codes, axes in (("a", left, "(M, K)"), ("b", right, "(K, N)")):
         if codes.ndim != 2:
@@ -102,9 +118,16 @@ def matmul(
         right=np.broadcast_to(right.T[np.newaxis], shape),
         lanes=check_integer("lanes", lanes, 1, MAX_TERMS),
     )
+    check_bulk_lanes("lanes", options.accumulator, chains.lanes)
+    chains = replace(chains, options=replace(chains.options, unit_lanes=chains.lanes))
     chains = replace(chains, scale=_scale(chains, scale), **_blocks(chains, a_scale, b_scale, block))
     state, count = _state(chains, acc), _threads(threads)
-    return run_in_numpy(chains, state) if options.has_flags else _run(chains, state, count)
+    products = shape[2] if chunk is None else _chunk(chains, chunk)
+    roundings = -(-shape[2] // chains.lanes) + (0 if chunk is None else -(-shape[2] // products))
+    words = random_words(options, random, (*shape[:2], roundings))
+    chains = replace(chains, random=None if options.stochastic_bits is None else words)
+    sums, raised = _run(chains, state, count) if chunk is None else _in_chunks(chains, products, state, count)
+    return (sums, raised) if options.has_flags else sums
 
 
 def dot(
@@ -133,18 +156,42 @@ def dot(
     left, right = (np.transpose(codes, (*order, len(shape))).reshape((*matrices, depth)) for codes in (left, right))
     sums = _cleared(options, matrices)
     for place in np.ndindex(matrices[:-2]):
-        sums[place] = _run(Chains(options, left[place], right[place]), sums[place], _threads(None))
+        sums[place], _ = _run(Chains(options, left[place], right[place]), sums[place], _threads(None))
     sums = sums.reshape(sorted_shape + sums.shape[len(matrices) :])
     back = np.argsort(order).tolist()
     return np.array(np.transpose(sums, (*back, *range(len(shape), sums.ndim))), order="C")
 
 
-def _run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
-    """The accumulators after all products, by compiled code if there is enough to do and a compiler."""
+def _run(chains: Chains, acc: NDArray[Any], threads: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """The accumulators after all products, by compiled code if there is enough to do and a compiler; and flags."""
     work = chains.left.size + STEP * (chains.shape[2] // chains.lanes)
     if work > SMALL and native.supports(chains) and native.library() is not None:
-        return native.run(chains, acc, threads)
-    return run_in_numpy(chains, acc)[0]
+        return native.run(chains, acc, threads), np.empty(0, np.uint8)
+    return run_in_numpy(chains, acc)
+
+
+def _in_chunks(
+    chains: Chains, products: int, acc: NDArray[Any], threads: int
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """The accumulators after all chunks of some number of products, and the flags of all roundings, by OR."""
+    zeros, flags, steps = np.zeros_like(acc), np.zeros(acc.shape, np.uint8), -(-products // chains.lanes) + 1
+    for number, first in enumerate(range(0, chains.shape[2], products)):
+        words = None if chains.random is None else chains.random[..., number * steps : (number + 1) * steps]
+        sums, raised = _run(chains.chunk(first, products, words), zeros, threads)
+        acc, further = added(chains.options, acc, sums, None if words is None else words[..., -1])
+        flags = flags | raised | further if chains.options.has_flags else flags
+    return acc, flags
+
+
+def _chunk(chains: Chains, chunk: int) -> int:
+    """A checked number of products of a chunk."""
+    if chains.options.exact is not None:
+        raise BadValue("chunk", "needs an accumulator that rounds, not 'exact'")
+    chunk = check_integer("chunk", chunk, 1, MAX_TERMS)
+    for unit, name in ((chains.lanes, "lanes"), (chains.block or 1, "products of a block")):
+        if chunk % unit:
+            raise BadValue("chunk", f"must be a multiple of the {unit} {name}, not {chunk}")
+    return chunk
 
 
 def _codes(fmt: Format, codes: ArrayLike, argument: str) -> NDArray[Any]:

@@ -15,24 +15,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden.arithmetic.aligned import row_exponents
+from golden.arithmetic.bulk import bulk_bits
 from golden.arithmetic.chain import Chains
 from golden.arithmetic.sums import product_cuts
 from golden.compiler import compiler, kept_library
 from golden.formats import Format
-from golden.wide import POSITIVE, WideFormat, aligned_bits, state_format
+from golden.wide import ACCUMULATORS, POSITIVE, RVBNA, WideFormat, aligned_bits, state_format
 
 OPTIONS = ("-O3", "-std=c++17", "-ffp-contract=off", "-pthread")
 FOLDER = Path(__file__).parent / "cpp"
 FILES = tuple(FOLDER / name for name in ("vectors.h", "job.h", "formats.h", "fixed.h", "chain.cpp"))
 """The source, in the order in which the files include each other."""
 
-_OF_IEEE, _DLFLOAT16, _EXACT, _ALIGNED = range(4)  # kinds of a Job
+_OF_IEEE, _DLFLOAT16, _EXACT, _ALIGNED, _BULK = range(5)  # kinds of a Job
 _EXACT_GROUP = 256
 """Products that are added in binary64 before they are added to an ``exact`` accumulator."""
 LONGEST_ALIGNED = 128
-"""Most products of an aligned sum, which are decoded together (``DEPTH`` of ``chain.cpp``)."""
+"""Most products of an aligned or bulk-normalized sum, which are decoded together (``DEPTH`` of ``chain.cpp``)."""
 
-_KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale"}
+_KNOWN = {"a_format", "b_format", "accumulator", "terms", "scale_bits", "zero", "block_scale", "unit_lanes"}
 """Options of sums that compiled code supports; the others must have their defaults, such as flags."""
 
 _NUMBERS = {"int64_t": ctypes.c_int64, "double": ctypes.c_double}
@@ -78,11 +79,11 @@ def library() -> ctypes.CDLL | None:
 
 
 def supports(chains: Chains) -> bool:
-    """Whether compiled code adds these products: options that it knows; it does not cut the groups of aligned sums."""
+    """Whether compiled code adds these products: options that it knows; it does not cut groups that must be aligned."""
     options = chains.options
     if any(getattr(options, field.name) != field.default for field in fields(options) if field.name not in _KNOWN):
         return False
-    return aligned_bits(options.accumulator) is None or min(chains.lanes, chains.shape[2]) <= LONGEST_ALIGNED
+    return options.accumulator in ACCUMULATORS or min(chains.lanes, chains.shape[2]) <= LONGEST_ALIGNED
 
 
 def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
@@ -123,8 +124,8 @@ def run(chains: Chains, acc: NDArray[Any], threads: int) -> NDArray[Any]:
 def _kind(accumulator: str) -> int:
     if accumulator == "exact":
         return _EXACT
-    if aligned_bits(accumulator) is not None:
-        return _ALIGNED
+    if accumulator == RVBNA or aligned_bits(accumulator) is not None:
+        return _BULK if accumulator == RVBNA else _ALIGNED
     return _DLFLOAT16 if state_format(accumulator).nan_keeps_sign else _OF_IEEE
 
 
@@ -135,7 +136,7 @@ def _operand(fmt: Format, codes: NDArray[Any], kind: int, keep: list[NDArray[Any
     if kind == _DLFLOAT16:  # specials have the sign of their codes
         signs = np.where(np.arange(values.size) & fmt.sign_bit, -np.inf, np.inf)
         values = np.where(np.isfinite(values), values, signs)
-    exponents = row_exponents(fmt).astype(np.float64) if kind == _ALIGNED else np.empty(0)
+    exponents = row_exponents(fmt).astype(np.float64) if kind >= _ALIGNED else np.empty(0)
     keep += [codes, values, exponents]
     # the stride of an axis of one element may be anything
     steps = [
@@ -177,12 +178,12 @@ def _add_arithmetic(job: Any, chains: Chains, keep: list[NDArray[Any]]) -> None:
         assert target.canonical_nan is not None
         job.fraction_bits, job.bias, job.bits = target.fraction_bits, target.bias, target.width
         job.has_subnormals, job.canonical_nan = target.has_subnormals, target.canonical_nan
-        job.kept_bits = aligned_bits(options.accumulator) or 0
+        job.kept_bits = bulk_bits(chains.lanes) if job.kind == _BULK else aligned_bits(options.accumulator) or 0
         most = max(most, target.exponent_range[1] + 1) + 1
         precision = fa.precision + fb.precision + options.spare_bits
         job.odd = not (most - least <= 53 or _is_harmless(precision, target))
         job.lsb_exponent, job.limbs = least, (most - least + 2) // 64 + 1
-    exponents = () if job.kind == _ALIGNED else product_cuts(fa, fb, job.lanes, options.spare_bits)
+    exponents = () if job.kind >= _ALIGNED else product_cuts(fa, fb, job.lanes, options.spare_bits)
     middles = np.array([1.5 * 2.0 ** (exponent + 52) for exponent in exponents])
     job.cuts, job.middles = len(exponents), middles.ctypes.data
     keep.append(middles)

@@ -21,8 +21,13 @@ from golden.arithmetic.exact import (
 )
 from golden.bits import check_shapes, scale_range
 from golden.formats import Format
-from golden.refusal import BadValue, check_flag, check_integer
-from golden.wide import ALIGNED, IEEE, WideFormat, check_accumulator, check_zero, state_format
+from golden.options import check_random_bits
+from golden.refusal import BadValue, check_choice, check_flag, check_integer
+from golden.rows import Rounding
+from golden.wide import ALIGNED, IEEE, RVBNA, WideFormat, check_accumulator, check_zero, state_format
+
+STOCHASTIC = ("binary16", "bfloat16", "dlfloat16")
+"""Accumulators that can round stochastically."""
 
 
 class SumKeywords(TypedDict, total=False):
@@ -41,6 +46,8 @@ class SumOptions:
 
     The fields are named after arguments of :func:`golden.fused_dot`. ``terms`` is None for accumulators that round,
     ``has_flags`` is whether status flags are asked for, and ``block_scale`` is the format of the scales of two blocks.
+    ``stochastic_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None. ``unit_lanes``
+    are the lanes of a unit that may add fewer products, otherwise None.
     """
 
     a_format: Format
@@ -51,6 +58,8 @@ class SumOptions:
     zero: str = IEEE
     has_flags: bool = False
     block_scale: Format | None = None
+    stochastic_bits: int | None = None
+    unit_lanes: int | None = None
 
     @classmethod
     def of(
@@ -98,10 +107,20 @@ class SumOptions:
         fmt = scales_named(scales, argument)
         if self.accumulator == "exact":
             raise BadValue(of_exact, "needs an accumulator that rounds, not 'exact'")
-        if self.accumulator in ALIGNED and fmt.name != "e8m0":
+        if self.accumulator in (RVBNA, *ALIGNED) and fmt.name != "e8m0":
             raise BadValue(argument, f"must be e8m0 with accumulator {self.accumulator!r}, not {fmt.name!r}")
         check_range(argument, [self.a_format, self.b_format, fmt, fmt])
         return replace(self, block_scale=fmt)
+
+    def with_rounding(self, rounding: str | None, random_bits: int) -> SumOptions:
+        """The options with a rounding of the accumulator, ``stochastic`` or None; see :func:`golden.mac`."""
+        if rounding is None:
+            return self
+        check_choice("accumulator_rounding", rounding, (Rounding.STOCHASTIC.value,))
+        if self.accumulator not in STOCHASTIC:
+            allowed = f"{', '.join(STOCHASTIC[:-1])} or {STOCHASTIC[-1]}"
+            raise BadValue("accumulator_rounding", f"needs an accumulator in {allowed}, not {self.accumulator!r}")
+        return replace(self, stochastic_bits=check_random_bits(random_bits))
 
     def with_room(self, products: int) -> SumOptions:
         """Options whose ``exact`` accumulator has room for a number of products."""

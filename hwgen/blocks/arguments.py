@@ -17,7 +17,7 @@ from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS, POSITIVE
+from golden.wide import ACCUMULATORS, POSITIVE, check_accumulator
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
@@ -132,8 +132,11 @@ class Accumulating(Checked):
         **sums: Unpack[SumKeywords],
     ) -> None:
         formats = operand_formats(a_format, b_format)
-        if not self.takes_aligned and "accumulator" in sums:
-            check_name("accumulator", sums["accumulator"], ACCUMULATORS)
+        if "accumulator" in sums:
+            if self.takes_aligned:
+                check_accumulator(sums["accumulator"], others=())
+            else:
+                check_name("accumulator", sums["accumulator"], ACCUMULATORS)
         self.sums = SumOptions.of(*formats, block_scale=block_scale, **sums)
         vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
         self.exact, accumulator = self.sums.exact, self.accumulator

@@ -146,7 +146,7 @@ def accumulators(name, count, seed):
     return np.where(rng.random(count) < 0.5, small, rng.choice(bits, count)).astype(bits.dtype)
 
 
-ACCUMULATORS = (*WIDE, "aligned6", "aligned13", "aligned25", "aligned40")
+ACCUMULATORS = (*WIDE, "aligned6", "aligned13", "aligned25", "aligned40", "rvbna")
 PAIRS = [(fmt.name if fmt is not TINY else fmt, None) for fmt in OPERANDS] + [
     ("bfloat16", None), ("binary16", "bfloat16"), (TINY, "hif8"), ("hif8", "e8m0"), (PAIR, "ocp_e5m2"), ("e8m0", None),
 ]  # fmt: skip

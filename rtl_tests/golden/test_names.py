@@ -120,7 +120,7 @@ def test_ambiguous_names_are_refused_with_the_choice(name, capsys):
         assert golden.get(choice).name == choice
     with pytest.raises(
         golden.BadValue,
-        match=rf"^accumulator must be one of binary16, .*, exact, or aligned6 to aligned40, not {name!r}$",
+        match=rf"^accumulator must be one of binary16, .*, exact, rvbna, or aligned6 to aligned40, not {name!r}$",
     ):
         golden.mac(0, 0, 0, accumulator=name)
 

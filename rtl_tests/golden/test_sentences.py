@@ -165,7 +165,9 @@ WIDE = "must have at most 16 bits, not the 32 of binary32"
 SCALE_BITS, TERMS = "must be an integer from 0 to 10, not", "must be an integer from 1 to 16777216, not"
 WITHOUT_SOURCE = "'hybrid' looks at the bits of a source, and an exact accumulator has none"
 STOCHASTIC = "must be given with stochastic roundings only, not with 'ties_to_away'"
-ACCUMULATORS = "must be one of binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40, not 'hif8'"
+ACCUMULATORS = (
+    "must be one of binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40, not 'hif8'"
+)
 EXPONENTS = "must be an integer from -300 to 300, not"
 SHAPES = "must have shapes that broadcast, not"
 BINARY16 = replace(golden.get("ocp_e4m3"), name="binary16")

@@ -46,7 +46,7 @@ struct Worker {
     vectors = (columns + WIDTH * TOGETHER - 1) / (WIDTH * TOGETHER) * TOGETHER;
     const int64_t rows = job.rows - row < ROWS ? job.rows - row : ROWS;
     // groups of products stay together in a panel if they must
-    const int64_t depth = job.kind == ALIGNED || job.lanes < DEPTH ? DEPTH / job.lanes * job.lanes : DEPTH;
+    const int64_t depth = job.kind >= ALIGNED || job.lanes < DEPTH ? DEPTH / job.lanes * job.lanes : DEPTH;
     if (job.kind != EXACT) job.bits == 16 ? load<uint16_t, H16>(rows) : load<uint32_t, H32>(rows);
     for (int64_t k = 0; k < job.depth; k += depth) {
       const int64_t count = job.depth - k < depth ? job.depth - k : depth;
@@ -56,6 +56,7 @@ struct Worker {
         if (job.a.row) a.fill(job.a, row + i, column, columns, k, count);
         if (job.b.row) b.fill(job.b, row + i, column, columns, k, count);
         if (job.kind == ALIGNED) aligned(i, k, count);
+        else if (job.kind == BULK) bulk(i, k, count);
         else if (job.kind == EXACT || job.lanes > 1) groups(i, k, count);
         else if (job.kind == DLFLOAT16) chain_of<DLFLOAT16>(i, k, count);
         else chain_of<IEEE>(i, k, count);
@@ -313,6 +314,32 @@ struct Worker {
         V total = truncated(acc * clipped_power(kept_bits - top));
         for (int64_t l = k; l < end; l++) total += truncated(a.at(a.values, l, v) * b.at(b.values, l, v) * units);
         acc = truncated_to_format(total * clipped_power(top - kept_bits), job.kept_bits, target) + target.zero;
+      }
+      k = end;
+    }
+  }
+
+  // golden.bulk.bulk_sums
+  void bulk(int64_t row, int64_t first, int64_t count) {
+    const double kept_bits = (double)job.kept_bits;
+    for (int64_t k = 0; k < count;) {
+      const int64_t end = k + job.lanes < count ? k + job.lanes : count;
+      if (job.scaled) scale(row, first + k);
+      for (int v = 0; v < vectors; v++) {
+        const V factor = job.scaled ? factors[v] : all(1.0);
+        V &acc = state[row * VECTORS + v];
+        V reach = all(-INF), total = V{}, error;
+        for (int64_t l = k; l < end; l++) reach = larger(a.at(a.exponents, l, v) + b.at(b.exponents, l, v), reach);
+        const V units = clipped_power(kept_bits - reach);
+        for (int64_t l = k; l < end; l++) {
+          const V product = a.at(a.values, l, v) * b.at(b.values, l, v);
+          V size = magnitude(product * units);
+          size = (size == V{}) & (product != V{}) ? all(0.5) : size;  // below binary64
+          total += (V)((W)jammed(size) | sign(product));
+        }
+        total = factor == factor ? total * clipped_power(reach - kept_bits + exponent_of(factor)) : factor;
+        total = two_sum(odd_to_format(total, target), acc, error);
+        acc = odd_to_format(odd(total, error), target);
       }
       k = end;
     }

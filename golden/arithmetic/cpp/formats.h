@@ -6,7 +6,7 @@
 
 namespace {
 
-enum Kind { IEEE, DLFLOAT16, EXACT, ALIGNED };
+enum Kind { IEEE, DLFLOAT16, EXACT, ALIGNED, BULK };
 
 // Constants of a format of accumulators.
 struct Target {
@@ -97,6 +97,17 @@ inline V truncated_to_format(V x, int64_t kept_bits, const Target &target) {
   const V normal = (V)((W)size & ~((int64_t(1) << (52 - bits)) - 1));
   const double unit = scalar_power(1 - target.bias - bits);
   V r = size < target.smallest ? truncated(size * (1 / unit)) * unit : normal;
+  r = size < scalar_power(target.bias + 1) ? r : size + INF;
+  return (V)((W)r | (x < V{} ? sign(x) : W{}));
+}
+
+// A sum that is exact, or rounded to odd before, to the format, to odd.
+inline V odd_to_format(V x, const Target &target) {
+  const V size = magnitude(x);
+  const int64_t last = int64_t(1) << (52 - target.fraction_bits);
+  const W lost = ((W)size & (last - 1)) != 0;
+  const V normal = (V)(((W)size & ~(last - 1)) | (lost & last));
+  V r = size < target.smallest ? jammed(size * (1 / target.ulp)) * target.ulp : normal;
   r = size < scalar_power(target.bias + 1) ? r : size + INF;
   return (V)((W)r | (x < V{} ? sign(x) : W{}));
 }

@@ -69,4 +69,9 @@ inline V truncated(V x) {  // toward zero, below 2^52, or special
   return (V)((W)(nearest > size ? nearest - 1.0 : nearest) | sign(x));
 }
 
+inline V jammed(V size) {  // a magnitude below 2^52, to odd integers; specials stay
+  const V whole = truncated(size);
+  return (V)((W)(whole + INTEGER) | ((whole != size) & 1)) - INTEGER;
+}
+
 }  // namespace

@@ -275,5 +275,5 @@ def test_accumulators_that_do_not_exist(name):
     assert name not in ALIGNED
     with pytest.raises(golden.BadValue) as caught:
         golden.mac(0, 0, 0, accumulator=name)
-    allowed = "binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40"
+    allowed = "binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40"
     assert str(caught.value) == f"accumulator must be one of {allowed}, not {name!r}"

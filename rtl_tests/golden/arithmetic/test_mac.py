@@ -205,7 +205,7 @@ def test_shapes_broadcast_and_empty_dots_are_zero():
 
 @pytest.mark.parametrize("accumulator", ["hif8", "binary64", 5])
 def test_unknown_accumulators_are_refused(accumulator):
-    allowed = "binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40"
+    allowed = "binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40"
     sentence = rf"^accumulator must be one of {allowed}, not {accumulator!r}$"
     for operation in (
         lambda: golden.mac(0, 0, 0, accumulator=accumulator),

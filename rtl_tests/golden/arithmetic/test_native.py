@@ -45,7 +45,7 @@ def test_every_product_of_every_format_with_every_accumulator(accumulator):
     assert visited == {fmt.name: len(distinct(fmt)) * STATES for fmt in FORMATS}
 
 
-WIDER = ("binary32", "exact", "aligned6", "aligned13", "aligned25", "aligned40")
+WIDER = ("binary32", "exact", "aligned6", "aligned13", "aligned25", "aligned40", "rvbna")
 PER_BATCH = 1 << 18
 DEPTH = 4
 
@@ -77,7 +77,7 @@ def test_wider_accumulators_on_boundaries_and_at_random(accumulator):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("accumulator", WIDER)
 def test_a_billion_steps_of_wider_accumulators(accumulator):
-    """A billion into binary32, into ``exact``, and into the four aligned ones together."""
+    """A billion into binary32 and into ``exact``, a quarter into each of the others."""
     visited, rng = 0, generator("billion", accumulator)
     while visited < (10**9 if accumulator in golden.ACCUMULATORS else 10**9 // 4):
         for fmt in FORMATS:
@@ -133,6 +133,13 @@ FAULTS = {
         "of_acc",
         partial(chains_differ, "aligned9", "hif8", 4),
     ),
+    "jam": ("| ((whole != size) & 1)", "", partial(chains_differ, "rvbna", "ocp_e5m2", 8)),
+    "last bit": ("| (lost & last)", "", partial(chains_differ, "rvbna", "ocp_e4m3", 8)),
+    "signs of addends": (
+        "(W)jammed(size) | sign(product)",
+        "(W)jammed(size)",
+        partial(chains_differ, "rvbna", "hif8", 2),
+    ),
     "groups": ("start == first + k", "k == 0", partial(chains_differ, "binary32", "ocp_e4m3", 8)),
 }
 """Texts of ``chain.cpp`` and their replacements, and comparisons that must find the fault."""
@@ -176,7 +183,7 @@ def on_other_processors(option, monkeypatch):
     code = compiler.library(compiler.compiler(), native.source(), (*native.OPTIONS, "-O1", option))
     monkeypatch.setattr(native, "library", lambda: code)
     rng = generator("processors")
-    for accumulator in (*golden.ACCUMULATORS, "aligned13"):
+    for accumulator in (*golden.ACCUMULATORS, "aligned13", "rvbna"):
         for name, lanes in (("hif8", 1), ("gc_1_3_4_b3", 1), ("hif8", 8), ("e5m2b4", 8)):
             assert not chains_differ(accumulator, name, lanes, rng)
 
@@ -197,7 +204,7 @@ def test_sums_that_must_be_rounded_to_odd_are_known(monkeypatch):
     assert narrow_steps_differ("bfloat16", "gc_1_3_4_b3", None)
 
 
-@pytest.mark.parametrize("accumulator", [*golden.ACCUMULATORS, "aligned13"])
+@pytest.mark.parametrize("accumulator", [*golden.ACCUMULATORS, "aligned13", "rvbna"])
 def test_threads_compute_the_same_bits(accumulator):
     rng = generator("threads", accumulator)
     fmt = golden.get("e5m2b1")
@@ -215,7 +222,7 @@ def fresh(monkeypatch):
     monkeypatch.setattr(native, "library", loader)
 
 
-@pytest.mark.parametrize("accumulator", [*golden.ACCUMULATORS, "aligned13"])
+@pytest.mark.parametrize("accumulator", [*golden.ACCUMULATORS, "aligned13", "rvbna"])
 def test_without_a_compiler_numpy_computes_the_same_and_says_so_once(accumulator, fresh, monkeypatch):
     fmt, rng = golden.get("ocp_e4m3"), generator("no compiler")
     a, b = random_codes(fmt, rng, (40, 90)), random_codes(fmt, rng, (90, 41))
