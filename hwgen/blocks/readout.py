@@ -40,10 +40,11 @@ class Readout(Accumulating, wiring.Component):
         Formats of the accumulator's products; ``b_format`` defaults to ``a_format``.
     target : Format or str
         A wide format, or a format of codes.
-    terms, accumulator_scale_bits
-        Those of the accumulator: ``terms`` and ``scale_bits`` of :class:`hwgen.Mac`.
-    scale_bits : int
-        Width of ``scale``, up to 10; 0: no port and no scale.
+    terms, scale_bits
+        Those of the accumulator: see :class:`hwgen.Mac`. They are the attributes ``terms`` and
+        ``accumulator_scale_bits``.
+    result_scale_bits : int
+        Width of ``scale``, up to 10; 0: no port and no scale. It is the attribute ``scale_bits``, as of all components.
     rounding, overflow : str, optional
         With a format of codes only: one of its own, except ``hybrid``, which needs the bits of a source. Default: the
         format's.
@@ -61,7 +62,7 @@ class Readout(Accumulating, wiring.Component):
     -------
     acc : ``In``
         Bits of the accumulator.
-    scale : ``In(scale_bits)``
+    scale : ``In(result_scale_bits)``
         Exponent, in two's complement, of a power of two that multiplies the value before it is rounded once.
     random : ``In(random_bits)``
         With stochastic roundings only: uniformly distributed, fresh for every input.
@@ -78,8 +79,8 @@ class Readout(Accumulating, wiring.Component):
         target: Format | str = "binary32",
         *,
         terms: int | None = None,
-        accumulator_scale_bits: int = 0,
         scale_bits: int = 0,
+        result_scale_bits: int = 0,
         rounding: str | None = None,
         overflow: str | None = None,
         nan_to_zero: bool = False,
@@ -87,13 +88,12 @@ class Readout(Accumulating, wiring.Component):
         zero: str = IEEE,
         optimize: str = AREA,
     ):
-        check_integer("accumulator_scale_bits", accumulator_scale_bits, 0, MAX_SCALE_BITS)
-        self._check(a_format, b_format, accumulator="exact", terms=terms, scale_bits=accumulator_scale_bits)
-        self.accumulator_scale_bits = accumulator_scale_bits
-        self.scale_bits = check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS)
-        (low, high), (least, most) = self.exact.readout_scales, scale_range(scale_bits)
+        self._check(a_format, b_format, accumulator="exact", terms=terms, scale_bits=scale_bits)
+        self.accumulator_scale_bits = scale_bits
+        self.scale_bits = check_integer("result_scale_bits", result_scale_bits, 0, MAX_SCALE_BITS)
+        (low, high), (least, most) = self.exact.readout_scales, scale_range(result_scale_bits)
         if not low <= least <= most <= high:
-            raise BadValue("scale_bits", f"must hold scales from {low} to {high} only, not {scale_bits}")
+            raise BadValue("result_scale_bits", f"must hold scales from {low} to {high} only, not {result_scale_bits}")
         self.zero, self.optimize = check_zero(zero), check_choice("optimize", optimize, GOALS)
         with about("target"):
             self.target = get(target)
@@ -188,18 +188,14 @@ READOUT = Block(
     (
         _TO,
         replace(options.TERMS, help=f"{_SAME} (default: {DEFAULT_TERMS})", only_with=None),
+        replace(options.SCALE_BITS, attribute="accumulator_scale_bits", help=f"{_SAME}, which has the port", line=None),
         replace(
             options.SCALE_BITS,
-            name="accumulator-scale-bits",
-            argument="accumulator_scale_bits",
-            attribute="accumulator_scale_bits",
-            help=f"--scale-bits of the accumulator, {_SAME}",
-            suffix="_accumulator_scale{}",
-            line=None,
-        ),
-        replace(
-            options.SCALE_BITS,
+            name="result-scale-bits",
+            argument="result_scale_bits",
+            attribute="scale_bits",
             help="width of the port scale, the exponent of a power of two that multiplies the value; 0: no port",
+            suffix="_result_scale{}",
             line=lambda core: options.scale_line("the value is", core.scale_bits),
         ),
         replace(options.ROUNDING, help=f"rounding mode {_OF_CODES}; not hybrid"),

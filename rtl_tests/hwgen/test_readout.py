@@ -80,7 +80,7 @@ DESIGNS = [
     build("readout", "e5m2b1", "ocp_e4m3", terms=16, target="hif8"),
     build("readout", "gc_1_4_3_b0", terms=1, target="gc_1_4_3_b20"),  # every value but zero overflows
     build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate"),
-    build("readout", "ocp_e5m2", target="dlfloat16", accumulator_scale_bits=3),
+    build("readout", "ocp_e5m2", target="dlfloat16", scale_bits=3),
 ]
 MORE = [
     build("readout", "hif8", target="e5m2b1", rounding="stochastic", random_bits=9),
@@ -118,7 +118,7 @@ PROVED = [
 MORE_PROVED = [
     build("readout", "hif8"),
     build("readout", "hif8", target="hif8"),
-    build("readout", "e5m2b1", target="bfloat16", accumulator_scale_bits=4),
+    build("readout", "e5m2b1", target="bfloat16", scale_bits=4),
     build("readout", "ocp_e5m2", target="dlfloat16"),
     build("readout", "gc_1_0_7_b0", target="gc_1_0_7_b0"),
     build("readout", "hif8", target="e5m2b1", terms=16),

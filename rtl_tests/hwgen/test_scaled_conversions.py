@@ -107,7 +107,7 @@ MORE_SWEPTS = [
 ]
 PROVEDS = [
     build("encoder", "e2m1", rounding="ties_to_even", scale_bits=2),
-    build("readout", "e2m1", target="ocp_e4m3", terms=4096, scale_bits=3, overflow="saturate"),
+    build("readout", "e2m1", target="ocp_e4m3", terms=4096, result_scale_bits=3, overflow="saturate"),
 ]
 MORE_PROVEDS = [
     *(build("encoder", "hif8", rounding=rounding.value, scale_bits=6) for rounding in golden.get("hif8").roundings),
@@ -115,16 +115,19 @@ MORE_PROVEDS = [
     build("encoder", "ocp_e4m3", overflow="saturate", scale_bits=10),
     build("encoder", "ocp_e4m3", nan_to_zero=True, scale_bits=6),
     build("encoder", "e5m2b1", rounding="mptorch", flags=True, scale_bits=6),
-    *(build("readout", "ocp_e4m3", target=target, terms=4, scale_bits=6) for target in ("binary32", "dlfloat16")),
-    build("readout", "hif8", target="hif8", terms=4, scale_bits=4, rounding="stochastic", random_bits=4),
-    build("readout", "e5m2b1", target="e4m3_nosub", terms=2, scale_bits=4, rounding="to_odd"),
+    *(
+        build("readout", "ocp_e4m3", target=target, terms=4, result_scale_bits=6)
+        for target in ("binary32", "dlfloat16")
+    ),
+    build("readout", "hif8", target="hif8", terms=4, result_scale_bits=4, rounding="stochastic", random_bits=4),
+    build("readout", "e5m2b1", target="e4m3_nosub", terms=2, result_scale_bits=4, rounding="to_odd"),
 ]
 READOUTS = [
-    build("readout", "hif8", target="hif8", scale_bits=6),
-    build("readout", "ocp_e4m3", target="binary16", terms=4, scale_bits=5, optimize="speed"),
-    build("readout", "ocp_e5m2", target="dlfloat16", accumulator_scale_bits=3, scale_bits=4),
-    build("readout", "e5m2b1", target="e4m3_nosub", scale_bits=6, rounding="stochastic_b", random_bits=5),
-    build("readout", "gc_1_0_7_b0", target="e8m0", scale_bits=3, rounding="toward_positive"),
+    build("readout", "hif8", target="hif8", result_scale_bits=6),
+    build("readout", "ocp_e4m3", target="binary16", terms=4, result_scale_bits=5, optimize="speed"),
+    build("readout", "ocp_e5m2", target="dlfloat16", scale_bits=3, result_scale_bits=4),
+    build("readout", "e5m2b1", target="e4m3_nosub", result_scale_bits=6, rounding="stochastic_b", random_bits=5),
+    build("readout", "gc_1_0_7_b0", target="e8m0", result_scale_bits=3, rounding="toward_positive"),
 ]
 
 
@@ -171,8 +174,8 @@ def test_a_wrong_scale_is_found(design):
             ["encoder", "--scale-bits", "2", "--optimize", "speed"],
             "--optimize 'speed' needs an encoder without a scale",
         ),
-        (["readout", "--scale-bits", "-1"], "--scale-bits must be an integer from 0 to 10, not -1"),
-        (["readout", "--accumulator-scale-bits", "11"], "--accumulator-scale-bits must be an integer from 0 to 10"),
+        (["readout", "--result-scale-bits", "-1"], "--result-scale-bits must be an integer from 0 to 10, not -1"),
+        (["readout", "--scale-bits", "11"], "--scale-bits must be an integer from 0 to 10"),
     ],
 )
 def test_refusals(words, sentence, tmp_path, capsys):

@@ -31,7 +31,7 @@ class ReadoutProof(Proof):
     )
     knows = frozenset(
         {"format", "format-b", "to", "terms", "scale-bits", "rounding", "overflow", "nan-to-zero", "zero", "optimize"}
-        | {"random-bits", "accumulator-scale-bits"}
+        | {"random-bits", "result-scale-bits"}
     )
 
     def __init__(self, design: Design, netlist: Netlist):

@@ -65,7 +65,7 @@ def designs() -> list[Design]:
         *each("quantizer", signed, source="bfloat16", lanes=1, policy=[*POLICIES]),
         *each("quantizer", signed),
         *each("encoder", SOME, source=_WIDE, scale_bits=6),
-        *each("readout", SOME, target=["binary32", "ocp_e4m3"], terms=16, scale_bits=4),
+        *each("readout", SOME, target=["binary32", "ocp_e4m3"], terms=16, result_scale_bits=4),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
         *each("mac", (*blocks, *MIXED), accumulator=accumulators),
         *each("mac", UNITS, accumulator=["binary16", "dlfloat16", "exact"]),
