@@ -79,18 +79,19 @@ class UserFile(Subject):
         if _same_gates(netlist, others):
             return verify(self, netlist, store, workers, report)
         second = verify(again, others, None, workers, report)
-        record = verify(self, netlist, store, workers, report)
+        kept = store if second.verdict == EQUAL else None  # an interrupt must not leave the verdict of one reader
+        record = verify(self, netlist, kept, workers, report)
         cases = [{port: int(value, 16) for port, value in case["inputs"].items()} for case in record.counterexamples]
         is_misread = any(netlist.evaluate(pins) != others.evaluate(pins) for pins in cases)
         if is_misread or {record.verdict, second.verdict} == {EQUAL, DIFFERENT}:
-            if store:
-                store.path(record.name).unlink()
+            if kept:
+                kept.path(record.name).unlink()
             raise self._misread
         if second.verdict == UNPROVED and record.verdict == EQUAL:
             record.verdict, record.kind, record.cases = UNPROVED, "", 0
             record.method = f"of the module as slang reads it: {second.method}"
-            if store:
-                store.save(record)
+        if store and not kept:
+            store.save(record)
         return record
 
     @property

@@ -13,6 +13,7 @@ from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from synth.area import liberty
 from synth.proof import files
+from synth.proof.evidence import EvidenceStore
 from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 
@@ -660,7 +661,8 @@ def test_two_readers_must_agree_on_what_no_rule_refuses(tmp_path, capsys, monkey
 
 
 @pytest.mark.parametrize("condition", ["byte'(8'hff) < 0", "byte'(8'hff) > 0"])
-def test_two_readers_that_differ_on_one_input(tmp_path, capsys, condition):
+def test_two_readers_that_differ_on_one_input(tmp_path, capsys, monkeypatch, condition):
+    """An interrupt right after a verdict does not leave that of one reader."""
     mac, file = build("mac", "e2m1"), tmp_path / "mine.sv"
     head, end, body = texts([mac])[mac.name].partition(");\n")
     width = next(port.width for port in mac.ports if port.name == "acc_out")
@@ -675,6 +677,16 @@ def test_two_readers_that_differ_on_one_input(tmp_path, capsys, condition):
     assert main(["verify", "mac", *words]) == 2
     assert capsys.readouterr().err.endswith(f"hwgen: --verilog: mine {ALIKE}\n")
     assert not list(evidence.iterdir())
+    save = EvidenceStore.save
+
+    def interrupt(store, record):
+        save(store, record)
+        if record.verdict == "equal":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(EvidenceStore, "save", interrupt)
+    assert main(["verify", "mac", *words]) in (2, 130)
+    assert "equal" not in [record.verdict for record in EvidenceStore(evidence)]
 
 
 def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
