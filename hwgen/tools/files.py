@@ -18,7 +18,7 @@ from golden.tables import read_bytes
 
 
 def text_of(data: bytes) -> str:
-    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; Windows's ends of lines become Unix's.
+    """Text in UTF-8, with or without a byte order mark, or else in Latin-1; its lines end as on Unix.
 
     Null characters are a UnicodeError: that is no text.
     """
@@ -29,7 +29,7 @@ def text_of(data: bytes) -> str:
         text = str(data, "utf-8")
     except UnicodeDecodeError:
         text = str(data, "latin-1")
-    return text.replace("\r\n", "\n")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_text(path: str, option: str) -> str:
@@ -49,11 +49,9 @@ def read_verilog(path: str) -> str:
     """Text of the user's file of ``--verilog``; it is refused if it cannot be read, or if a macro contains itself.
 
     Tools expand such a macro until no memory is left. It may contain itself through others; all definitions of a name
-    count. A carriage return alone is refused as well: it ends a comment only for some tools.
+    count.
     """
     text = read_text(path, "--verilog")
-    if "\r" in text:
-        raise BadValue("--verilog", f"{path!r} must not have a carriage return without a line feed", ": ")
     uses: dict[str, set[str]] = {}
     for name, body in _DEFINITION.findall(_IGNORED.sub(" ", text)):
         uses.setdefault(name, set()).update(re.findall(r"`(\w+)", body))

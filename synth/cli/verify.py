@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from golden.refusal import BadValue, about
+from golden.tables import read_bytes
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
@@ -209,6 +210,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             raise BadValue("--top", "needs --verilog")
         return emitted(design, libraries, words, placed)
     text = read_verilog(arguments.verilog)
+    if re.search(rb"\r(?!\n)", read_bytes(Path(arguments.verilog))):  # it ends a comment only for some tools
+        raise BadValue("--verilog", "must not have a carriage return without a line feed")
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"
