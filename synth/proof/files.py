@@ -51,6 +51,9 @@ write_verilog -noattr -selected again.v
 """
 """Delays and comments with directives are refused before."""
 
+_LONGEST_INDEX = 33
+"""With a sign; tools ignore what is above."""
+
 _SAMPLES = 4096
 _SYMMETRIC = "AND", "OR", "XOR", *ADDER
 
@@ -151,7 +154,10 @@ class UserFile(Subject):
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
-        used = {cell["type"] for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()}
+        inside = [cell for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()]
+        used = {cell["type"] for cell in inside}
+        if any(cell["type"] == "$shift" and len(cell["connections"]["B"]) > _LONGEST_INDEX for cell in inside):
+            raise NetlistError(f"{self.top} must not select bits by an index of more than 32 bits")
         for group in (group for library in self.libraries for group in library.content.all("cell")):
             if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
                 raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")

@@ -88,6 +88,7 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
     interfaces = {name for name, node in modules.items() if node.kind == "INTERFACE"}
     inside = module.names("GENBLOCK", "BLOCK", "INTERFACEPORT")
     inside |= {node.name for node in module.all("CELL") if node.names("CELLTYPE") <= interfaces}
+    signed = {node.name for node in module.all("WIRE") if "signed" in node.rest} - fixed
     lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
     for node in module.all():
         line = node.line or line
@@ -99,6 +100,11 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
                 yield line, f"assign {target.name[1:]}, which is in another module"
             if target.name in lists and any(place.names("IDENTIFIER") - fixed for place in target.children):
                 yield line, f"assign a word of {target.name[1:]} by a variable place"
+            for index in _indices(target):
+                if index.names("IDENTIFIER") & signed or any(
+                    term.names("IDENTIFIER") - fixed for term in index.all("SUB", "NEG")
+                ):
+                    yield line, f"assign bits of {target.name[1:]} at a place that may be negative"
         terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
         if any(term.names("IDENTIFIER") - fixed for term in terms):
             yield line, f"select from {node.name[1:]} by a sum"
@@ -184,6 +190,12 @@ def _odd_value(node: Node) -> str:
         return "have a signed member of a structure"
     is_odd = node.kind == "WIRE" and "signed" in node.rest and node.is_array
     return "have a signed array of several dimensions" if is_odd else ""
+
+
+def _indices(target: Node) -> list[Node]:
+    """The expressions that select bits of a target; those of +: and -: are marked as of their own size."""
+    sized = [index for place in target.children for index in place.all("SELFSZ")]
+    return sized or [place.children[0] for place in target.children if len(place.children) == 1]
 
 
 def _blank(skipped: re.Match[str]) -> str:

@@ -307,7 +307,7 @@ TABLE = [
     (
         "part of a target at a sum",
         "reg [15:0] n; always @* begin n = r; n[code[7:4] - 2 +: 3] = r[code[7:4] +: 3]; end assign bits = n;",
-        UNDEFINED,
+        "assign bits of n at a place that may be negative",
     ),
     (
         "part of a target at a product",
@@ -428,6 +428,27 @@ TABLE = [
         "inner9 s (.a(r), .y(bits)); assign s.n = 1'b0; endmodule module inner9 (input [15:0] a, output [15:0] y);"
         " wire n; assign n = 1'b1; assign y = n ? a : 0;",
         "assign s.n, which is in another module",
+    ),
+    (
+        "bits at a negative place",
+        "reg [15:0] m; always @* begin m = r; m[code[3:0] - 16] = ~r[0]; end assign bits = m;",
+        "assign bits of m at a place that may be negative",
+    ),
+    (
+        "bits at a place with a sign",
+        "reg [15:0] m; wire signed [3:0] k = code; always @* begin m = r; m[k] = r[k[3:0]]; end assign bits = m;",
+        "assign bits of m at a place that may be negative",
+    ),
+    (
+        "bits at a far place",
+        "reg [15:0] m; always @* begin m = r; m[{1'b1, 24'd0, code}] = ~r[0]; end assign bits = m;",
+        "must not select bits by an index of more than 32 bits",
+    ),
+    (
+        "bits at a place",
+        "reg [15:0] m; always @* begin m = r; m[code] = r[0] ^ r[0]; m[code[3:0]] = r[code[3:0]]; end"
+        " assign bits = code < 16 ? m : r;",
+        None,
     ),
     ("letter beyond ASCII", 'assign bits = "\u00e9" == 16\'hC3A9 ? r : 0;', STRING),
     (
