@@ -82,6 +82,7 @@ module bench;
   always #5 clk = ~clk;
   always @(negedge clk) begin
     rst = $time < 20;
+    if ($time > 200000) $finish;
     offered = {{$random(seed)}} % 8 < {source};
     m_tready = {{$random(seed)}} % 8 < {sink};
   end
