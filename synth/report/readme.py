@@ -22,9 +22,9 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import energy, training
-from synth.report.data import Report
+from synth.report.data import Report, Sweep
 from synth.report.figures import Figure, counted, number, ranked
-from synth.report.measured import Measured
+from synth.report.measured import Measured, pick
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.sections import Table, table
@@ -33,7 +33,7 @@ from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.report.write import markdown
 from synth.studies import fast
-from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
+from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, STEP, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
@@ -42,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
+CHOOSE, ACCUMULATED = Path("docs/choose.md"), Path("docs/accumulators.json")
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -49,6 +50,8 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
 """The formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
+_CHOSEN = ("hif8", "ocp_e4m3")
+"""The formats whose accumulators are compared."""
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
 netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
@@ -159,6 +162,25 @@ def dots(data: Dots) -> str:
     return _paragraphs(table("", head, rows))
 
 
+def accumulators(macs: Sweep, lanes: Dots) -> str:
+    """The lines of docs/choose.md between its markers: area of a MAC, and of a dot product, by accumulator."""
+    names = dict.fromkeys(str(row.options["accumulator"]) for row in macs.rows)
+    columns = list(product(_CHOSEN, dict.fromkeys(row.target for row in macs.rows)))
+    head = ("MAC into", *(f"{name} [{TARGETS[target].unit}]" for name, target in columns))
+    figures = (
+        (pick(macs.rows, "mac", place, format=fmt, accumulator=name) for fmt, place in columns) for name in names
+    )
+    rows = (
+        (name, *(_cell(value) if value else "–" for value in line)) for name, line in zip(names, figures, strict=True)
+    )
+    note = f"Medians and spreads of {macs.rows[0].renamings} renamings by {macs.rows[0].tool}."
+    title = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
+    areas = (
+        (name, *(_cell(lanes.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS
+    )
+    return _paragraphs(note, table("", head, rows), table("", title, areas))
+
+
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
     """The lines of docs/fast.md between its markers: areas within the delays of limits, the ends of each curve, and
     delays in ns, from the rows ``timed``.
@@ -224,6 +246,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
+    _insert(CHOOSE, accumulators(load.sweep(str(ROOT / ACCUMULATED), "accumulators"), load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))
