@@ -204,7 +204,7 @@ def _start(package: str, function: str) -> None:
     print(f"starting {name}; its first start compiles it, for a minute or two", flush=True)
     call = f"from hwgen.tools.process import alone\nwith alone({package!r}):\n import {package}"
     command = [sys.executable, "-c", f"{call}\n {package}.{function}(['--version'])"]
-    with Popen(command, stdout=DEVNULL, stderr=PIPE, text=True, env=environment()) as process:
+    with Popen(command, stdout=DEVNULL, stderr=PIPE, encoding="utf-8", env=environment()) as process:
         try:
             while True:
                 try:

@@ -22,11 +22,8 @@ def test_figures_of_dot_products_match_the_study():
     assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 
 
-def test_figures_of_accumulators_match_the_sweep_and_the_study():
-    macs = load.sweep(str(ROOT / readme.ACCUMULATED), "accumulators")
-    assert readme.accumulators(macs, load.dots()) in (ROOT / readme.CHOOSE).read_text()
-    assert {row.target for row in macs.rows} == {"gates", "xc7"}
-    assert {row.format for row in macs.rows} == {"hif8", "ocp_e4m3"}
+def test_figures_of_accumulators_match_the_study():
+    assert readme.accumulators(load.dots()) in (ROOT / readme.CHOOSE).read_text()
 
 
 def test_figures_of_speed_match_the_study():

@@ -22,9 +22,9 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import energy, training
-from synth.report.data import Report, Sweep
+from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
-from synth.report.measured import Measured, pick
+from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.render import plots
 from synth.report.sections import Table, table
@@ -42,7 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
-CHOOSE, ACCUMULATED = Path("docs/choose.md"), Path("docs/accumulators.json")
+CHOOSE = Path("docs/choose.md")
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -162,23 +162,11 @@ def dots(data: Dots) -> str:
     return _paragraphs(table("", head, rows))
 
 
-def accumulators(macs: Sweep, lanes: Dots) -> str:
-    """The lines of docs/choose.md between its markers: area of a MAC, and of a dot product, by accumulator."""
-    names = dict.fromkeys(str(row.options["accumulator"]) for row in macs.rows)
-    columns = list(product(_CHOSEN, dict.fromkeys(row.target for row in macs.rows)))
-    head = ("MAC into", *(f"{name} [{TARGETS[target].unit}]" for name, target in columns))
-    figures = (
-        (pick(macs.rows, "mac", place, format=fmt, accumulator=name) for fmt, place in columns) for name in names
-    )
-    rows = (
-        (name, *(_cell(value) if value else "–" for value in line)) for name, line in zip(names, figures, strict=True)
-    )
-    note = f"Medians and spreads of {macs.rows[0].renamings} renamings by {macs.rows[0].tool}."
-    title = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
-    areas = (
-        (name, *(_cell(lanes.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS
-    )
-    return _paragraphs(note, table("", head, rows), table("", title, areas))
+def accumulators(data: Dots) -> str:
+    """The lines of docs/choose.md between its markers: area of a dot product by accumulator."""
+    head = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
+    rows = ((name, *(_cell(data.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS)
+    return _paragraphs(table("", head, rows))
 
 
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
@@ -246,7 +234,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
-    _insert(CHOOSE, accumulators(load.sweep(str(ROOT / ACCUMULATED), "accumulators"), load.dots()))
+    _insert(CHOOSE, accumulators(load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))

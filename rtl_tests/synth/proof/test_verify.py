@@ -328,7 +328,7 @@ def test_an_interrupted_table_has_what_is_done(tmp_path, capsys, monkeypatch, re
 
     monkeypatch.setattr(commands.Verdicts, "add", interrupt)
     assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == status
-    done = "hwgen: interrupted: 1 of 3 modules are done; run the same command again to resume\n"
+    done = "hwgen: interrupted: 1 of 2 modules are done; run the same command again to resume\n"
     assert capsys.readouterr().err.endswith(done)
     assert len(read_verdicts(file)) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "proofs.csv"]
