@@ -5,7 +5,6 @@ from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
-from synth.proof.evidence import EQUAL
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
@@ -74,8 +73,8 @@ def _verified(report: Report) -> str:
     checks = report.evidence
     if not checks:
         return "No module had been checked on all inputs when this report was written. hwgen verify checks one."
-    measured = {row.verilog_sha256 for row in report.rows}
-    equal = [check.module for check in checks if check.verdict == EQUAL and check.hashes["verilog"] in measured]
+    measured = {(row.name, row.verilog_sha256) for row in report.rows}
+    equal = [module[0] for module in method.proved(checks) if module in measured]
     return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
 
 

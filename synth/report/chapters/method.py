@@ -58,15 +58,22 @@ def figures(report: Report, measured: Measured) -> Section:
     title = "Every figure, and the command that repeats it"
     section = Section("figures", title, "report.json has all samples.", folded=True)
     head = ("module", "target", "figure", "unit", "spread", "recipe", "tool", "proof", "command")
-    ours = (known for known in report.evidence if known.is_emitted)  # a user's file may be equal to another block
-    equal = {known.hashes["verilog"] for known in ours if known.verdict == EQUAL}
-    body = []
+    equal, body = proved(report.evidence), []
     for row in (row for row in (*measured.rows, *measured.optional) if row.is_best):
-        checked = "equal on all inputs" if row.verilog_sha256 in equal else ""
+        checked = "equal on all inputs" if (row.name, row.verilog_sha256) in equal else ""
         cells = row.name, row.place, row.median, row.unit, figure(row).spread, row.recipe, row.tool, checked
         body.append((*cells, Command(row.command)))
     section.table("Figures", head, body)
     return section
+
+
+def proved(checks: Sequence[Evidence]) -> dict[tuple[str, str], None]:
+    """Name and SHA-256 of the Verilog of each emitted module that is equal; a user's file may be that of another block.
+
+    Both must be those of a measured module: the Verilog alone does not say as which block it was checked.
+    """
+    ours = (known for known in checks if known.is_emitted and known.verdict == EQUAL)
+    return dict.fromkeys((known.module, known.hashes["verilog"]) for known in ours)
 
 
 def evidence(checks: Sequence[Evidence]) -> Section:
