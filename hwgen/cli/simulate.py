@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -48,10 +49,10 @@ class _Regression:
         self.folder = Path(arguments.output) / self.top
         with about("-o"):
             check_writable(self.folder, ["coverage.json", "results.xml"])
-            _check_letters(str(self.folder.resolve()), self.simulator)
+            _check_letters(os.path.realpath(self.folder), self.simulator)
         self.junit = None if arguments.junit is None else Path(arguments.junit)
         if self.junit is not None:
-            with about("--junit"):
+            with about("--junit"), writing(self.junit.parent):
                 if self.junit.is_dir():
                     raise BadValue("file", f"{arguments.junit!r} is a folder", ": ")
                 check_writable(self.junit.parent, [self.junit.name])

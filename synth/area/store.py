@@ -28,6 +28,8 @@ class Store:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._lock = threading.Lock()
+        if self.path.exists() and not self.path.is_file():  # SQLite fails on devices as on a broken disk
+            raise BadValue("store", f"{str(self.path)!r} cannot be used: it is not a file")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)

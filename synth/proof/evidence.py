@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from golden.refusal import BadValue
+from golden.tables import read_bytes
 from hwgen.tools.files import write_files, write_whole
 from synth.area.digest import fingerprint, sha256
 
@@ -148,7 +149,8 @@ class EvidenceStore:
     def load(self, name: str) -> Evidence | None:
         """The record of this name; None if there is none or it cannot be read."""
         try:
-            record = json.loads(self.path(name).read_text(encoding="utf-8"))
+            path = self.path(name)
+            record = json.loads(read_bytes(path)) if path.is_file() else None  # a pipe would never end
             json.dumps(record, ensure_ascii=False).encode()  # refuses halves of surrogate pairs
         except (OSError, ValueError, RecursionError):
             return None

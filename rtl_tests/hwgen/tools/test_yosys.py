@@ -1,10 +1,13 @@
 """The reason of a failed run of Yosys, and machines on which it cannot start."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -111,6 +114,28 @@ def test_a_first_start_that_fails_is_a_sentence():
     assert result.stderr == (
         "hwgen: Yosys did not write version.txt: ERROR: the tool crashed: Cannot allocate memory (os error 12)\n"
     )
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_the_first_start_says_that_it_compiles(is_compiled, tmp_path, monkeypatch, capsys):
+    """Every few seconds, while it does; a start that is only slow says nothing."""
+    yosys.version()
+    assert yosys._is_compiled()
+    monkeypatch.setattr(yosys, "_started", threading.Event())
+    monkeypatch.setattr(yosys, "_is_compiled", lambda: is_compiled)
+    monkeypatch.setattr(yosys, "PATIENCE", 0.1)
+    monkeypatch.setattr(yosys._FORKS, "supervised", lambda *_: (time.sleep(1), ("", 0))[1])
+    for _ in range(2):  # the second start is silent
+        yosys.run("", {}, [])
+    lines = capsys.readouterr().err.splitlines()
+    assert (len(lines) == 0) if is_compiled else (4 <= len(lines) <= 10)
+    pattern = r"hwgen: compiling Yosys, once, which takes a minute or two: \d s so far"
+    assert all(re.fullmatch(pattern, line) for line in lines)
+
+
+def test_without_the_compiled_tool_it_is_not_compiled(tmp_path, monkeypatch):
+    monkeypatch.setattr(yosys, "environment", lambda: {"YOWASP_CACHE_DIR": str(tmp_path)})
+    assert not yosys._is_compiled()
 
 
 @pytest.fixture
