@@ -60,7 +60,7 @@ _SYMMETRIC = "AND", "OR", "XOR", *ADDER
 
 @dataclass(frozen=True)
 class UserFile(Subject):
-    """A module of a user's file."""
+    """A module of a user's file, which Yosys's own reader and slang must understand alike."""
 
     def netlist(self) -> Netlist:
         """See :meth:`Subject.netlist`; it is a NetlistError if slang's gates give other outputs on random inputs."""
