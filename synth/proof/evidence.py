@@ -103,16 +103,20 @@ _HEAD = (
 )
 
 
+def _key(basis: str) -> str:
+    """What rows say of their basis: digits of its SHA-256, so that a merge of two versions cannot give them another."""
+    return sha256(basis)[:8]
+
+
 def read_verdicts(file: Path) -> dict[str, VerdictRow]:
     """The rows of a file of :func:`write_verdicts` by module; none if it is missing, BadValue if it is another one."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
-        numbered = [line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# ")]
+        bases = dict(line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# "))
         header, *rows = (line.split(",") for line in lines if not line.startswith("# "))
-        bases = dict(numbered)
         verdicts = {row[0]: VerdictRow._make([*row[:4], bases[row[4]]]) for row in rows}
-        repeats = len(bases) < len(numbered) or len(verdicts) < len(rows)  # as in a merge of two versions
-        if lines[0] != _HEAD or header != list(VerdictRow._fields) or repeats:
+        is_changed = len(verdicts) < len(rows) or any(key != _key(basis) for key, basis in bases.items())
+        if lines[0] != _HEAD or header != list(VerdictRow._fields) or is_changed:
             raise ValueError
         return verdicts
     except FileNotFoundError:
@@ -125,8 +129,8 @@ def read_verdicts(file: Path) -> dict[str, VerdictRow]:
 
 def write_verdicts(file: Path, rows: Collection[VerdictRow]) -> None:
     """Write rows, completely or not at all; each basis is written once."""
-    bases = {basis: str(number) for number, basis in enumerate(dict.fromkeys(row.basis for row in rows))}
-    lines = [_HEAD, *(f"# {number}: {basis}" for basis, number in bases.items()), ",".join(VerdictRow._fields)]
+    bases = {basis: _key(basis) for basis in dict.fromkeys(row.basis for row in rows)}
+    lines = [_HEAD, *(f"# {key}: {basis}" for basis, key in bases.items()), ",".join(VerdictRow._fields)]
     lines += [",".join([*row[:4], bases[row.basis]]) for row in rows]
     write_whole(file, ("\n".join(lines) + "\n").encode())
 

@@ -219,8 +219,12 @@ class _Module:
             problem = "the registers state, and overflow_so_far or flags_so_far"
             raise self._error(f"must have {problem if rows else 'registers at its outputs acc and overflow, or flags'}")
         self._check_reset(stages, live)
-        # bits that are always 0 are inputs of their own
-        acc, *others = ([f"{n}: {bit}" if bit == "0" else bit for n, bit in enumerate(word)] for word in state.values())
+        # bits that are always 0 are inputs of their own; so are registers for such bits, which may be a single one
+        never = {bit: 0 for bit, data in self._registers.items() if rows and data == "0"}
+        acc, *others = (
+            [f"{place}: {bit}" if bit == "0" or bit in never else bit for place, bit in enumerate(word)]
+            for word in state.values()
+        )
         flags = list(chain(*others))
         sticky = flags if rows else list(dict.fromkeys(flags))
         places = [sticky.index(bit) for bit in flags]  # the sticky bit of each output behind the accumulator
@@ -234,10 +238,11 @@ class _Module:
         inputs = {**data, "clear": self.inputs["clear"], "enable": self.inputs["enable"]}
         if rows:
             try:
-                now = self.follow({}, results, state=before)
+                now = self.follow({}, results, [never], before)
             except NetlistError as error:
                 raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
-        whole = self.follow(inputs, results, [self.levels(rst=0)] * (stages + 2), before, stages + 1 - interleave)
+        known = [self.levels(rst=0) | never] * (stages + 2)
+        whole = self.follow(inputs, results, known, before, stages + 1 - interleave)
         if not rows:
             return self._controlled(whole, [*data, "acc_in"], places)
         step = self._controlled(self._with_zeros(whole, before), [*data, "enable", "acc_in"], places)

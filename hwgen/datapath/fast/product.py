@@ -200,10 +200,11 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
         exponent = named(m, "product_exponent_before_offset", exponent)
         exponent = plus(m, "product_exponent", exponent, offset, product.at_least_two)
     exponent = named(m, "product_exponent", exponent, shape_of_product)
-    limit, bits = shape.highest_exponent, shape.highest_exponent.bit_length()
+    (low, high), limit = shape.product_exponents, shape.highest_exponent
+    bits = limit.bit_length()
     is_large: Value = Const(0, 1)
-    if shape.product_exponents[1] > limit:
-        is_large = reaches(exponent, limit + 1)
+    if high > limit:  # a product that leads is not negative
+        is_large = reaches(exponent[:-1] if low < 0 else exponent, limit + 1)
     leading = Mux(product_leads, extended(exponent, bits), extended(acc.exponent, bits))
     leading = named(m, "leading_exponent", leading)
     return Difference(places, product_leads, leading, named(m, "product_too_large", product_leads & is_large))
