@@ -69,23 +69,23 @@ class Lfsr:
 
         Bit 0 of a word comes first.
         """
-        state = self._states("seed", seed)
+        state = self._states("seed", seed, 1)
         words = np.zeros((*state.shape, check_integer("count", count, 0, 1 << 32)), np.uint32)
         for place in range(count):
             words[..., place], state = self._step(state)
         return words
 
     def step(self, state: ArrayLike) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
-        """The word that each state of the register makes, and the state after it."""
-        return self._step(self._states("state", state))
+        """The word that each state of the register makes, and the state after it; those of 0 are 0."""
+        return self._step(self._states("state", state, 0))
 
-    def _states(self, argument: str, values: ArrayLike) -> NDArray[np.uint64]:
+    def _states(self, argument: str, values: ArrayLike, least: int) -> NDArray[np.uint64]:
         states = as_array(argument, values)
         if states.dtype.kind not in "iu":
             raise BadKind(argument, f"must be integers, not {states.dtype}")
-        wrong = (states <= 0) | (states > self.states)
+        wrong = (states < least) | (states > self.states)
         if wrong.any():
-            raise BadValue(argument, f"must lie in 1 to 2**{self.width} - 1, not {states[wrong].flat[0]}")
+            raise BadValue(argument, f"must lie in {least} to 2**{self.width} - 1, not {states[wrong].flat[0]}")
         return states.astype(np.uint64)
 
     def _step(self, state: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
