@@ -145,7 +145,7 @@ def _after(source, cycles):
 
 @pytest.mark.parametrize(("random_bits", "lanes"), [(4, 4), (2, 7), (16, 2)])
 def test_lanes_are_uncorrelated_over_a_period(random_bits, lanes):
-    """All states of 16 bits: two bits of the sequence have the correlation -1 / (2**16 - 1), so words up to 3 times that.
+    """All states of 16 bits: two bits of the sequence have the correlation -1 / (2**16 - 1), words up to 3 times that.
 
     That holds for words of one cycle that share no bit, and for words of the next cycle.
     """
