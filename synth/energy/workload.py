@@ -106,8 +106,11 @@ def workload(design: Design, data: Data, operations: int) -> Workload:
         inputs, outputs = _sums(model, data, total)
     names = {port.name for port in design.ports if port.direction == "input"}
     constant = {name: 1 for name in ("in_valid", "enable") if name in names and name not in inputs}
+    drawn = {"random"} - names  # inside
     cases = [
-        {**model.physical(case), **constant, **({"rst": 0} if reset else {})}
+        {name: word for name, word in model.physical(case).items() if name not in drawn}
+        | constant
+        | ({"rst": 0} if reset else {})
         for case in (dict(zip(inputs, map(int, row), strict=True)) for row in zip(*inputs.values(), strict=True))
     ]
     expected = [dict(zip(outputs, map(int, row), strict=True)) for row in zip(*outputs.values(), strict=True)]

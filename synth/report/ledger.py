@@ -203,7 +203,9 @@ def _line(entry: Entry) -> str:
 
 def measure() -> None:
     """Measure the areas that claims compare and the data lack, and add them to docs/claims.json."""
-    data = json.loads(AREAS.read_bytes()) if AREAS.exists() else {"tool": "", "renamings": 4, "designs": {}}
+    data = (
+        json.loads(AREAS.read_bytes()) if AREAS.exists() else {"tool": "", "renamings": 4, "designs": {}, "verilog": {}}
+    )
     known = areas().keys()
     for command, target in dict.fromkeys(key for row in rows() if "area" in row for key in units(row["area"])):
         if (command, target) in known:
@@ -213,6 +215,7 @@ def measure() -> None:
         best = next(row for row in found if row["recipe"] == "best")
         data["tool"] = best["tool"]
         entry = data["designs"].setdefault(_key(command), [f"hwgen area {command}"])
+        data["verilog"][_key(command)] = best["verilog_sha256"]
         entry.append([target, best["best_recipe"], best["min"], best["median"], best["max"]])
         AREAS.write_text(text_of(data), encoding="utf-8")
 
