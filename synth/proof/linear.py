@@ -53,8 +53,8 @@ def check_register(source: Random, netlist: Netlist) -> None:
     except NotShownError as problem:
         raise NetlistError(f"{netlist.top} must have a register of exclusive ors: {problem}") from problem
     if wrong is not None:
-        problem = f"the words of golden.lfsr.Lfsr({source.width}, {source.random_bits})"
-        raise NetlistError(f"{netlist.top} must make {problem}; its step from the state {wrong['state']:#x} is another")
+        words = f"the words of golden.lfsr.Lfsr({source.width}, {source.random_bits})"
+        raise NetlistError(f"{netlist.top} must make {words}; its step from the state {wrong['state']:#x} is another")
 
 
 class RandomProof(Proof):

@@ -111,8 +111,11 @@ def _entry(row: Mapping[str, Any]) -> Entry:
 
 @cache
 def areas() -> dict[tuple[str, str], Figure]:
-    """Figures by the command of a block, without ``hwgen area``, and target."""
-    figures = {}
+    """Figures by the command of a block, without ``hwgen area``, and target: of the study, README and the ledger."""
+    study, figures = load.study(), {}
+    for row in study.rows.values() if study else ():
+        command = row.command.removeprefix("hwgen area ").removesuffix(f" --target {row.target}")
+        figures[command, row.target] = Figure(row.min, row.median, row.max)
     for file in filter(Path.exists, (RESULTS, AREAS)):
         data = json.loads(file.read_bytes())
         for command, *measured in data["designs"].values():
@@ -203,9 +206,9 @@ def _line(entry: Entry) -> str:
 
 def measure() -> None:
     """Measure the areas that claims compare and the data lack, and add them to docs/claims.json."""
-    data = (
-        json.loads(AREAS.read_bytes()) if AREAS.exists() else {"tool": "", "renamings": 4, "designs": {}, "verilog": {}}
-    )
+    data: dict[str, Any] = {"tool": "", "renamings": 4, "designs": {}, "verilog": {}}
+    if AREAS.exists():
+        data = json.loads(AREAS.read_bytes())
     known = areas().keys()
     for command, target in dict.fromkeys(key for row in rows() if "area" in row for key in units(row["area"])):
         if (command, target) in known:
