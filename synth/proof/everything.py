@@ -88,7 +88,7 @@ def _random() -> Iterator[Design]:
     yield from each("encoder", SOME, source=["bfloat16", "binary32"], rounding="stochastic", random=LFSR)
     yield build("encoder", "Binary8p3se", rounding="stochastic_c", flags=True, random=LFSR, random_width=64)
     yield build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=8, random=LFSR, random_seed=9)
-    yield build("readout", "ocp_e4m3", target="ocp_e4m3", rounding="stochastic", terms=1, random=LFSR)
+    yield build("readout", "e2m1", target="e2m1", rounding="stochastic", terms=1, random=LFSR)
     yield build("quantizer", "e2m1", source="bfloat16", lanes=2, rounding="stochastic", random=LFSR, random_width=48)
 
 

@@ -45,7 +45,7 @@ _OF_STUDY = {
 ROOT = Path(__file__).parents[2]
 PAGE, AREAS, RESULTS = ROOT / "docs/claims.md", ROOT / "docs/claims.json", ROOT / "docs/results.json"
 GATES = "gates"
-_NO_VERDICT = "no verdict"
+_UNKNOWN = "no figure is recorded"
 
 INTRODUCTION = """\
 # The papers' claims
@@ -133,7 +133,7 @@ def _area(area: Mapping[str, Any]) -> tuple[str, str, str]:
     """Verdict, figure and commands of a claim about two areas."""
     keys = units(area)
     if not areas().keys() >= set(keys):
-        return UNMEASURED, "", ""
+        return UNMEASURED, _UNKNOWN, ""
     unit, base = (areas()[key] for key in keys)
     least, middle, most = ratio(unit, base)
     at_least = "at_least" in area
@@ -159,7 +159,7 @@ def _training(claim: Claim) -> tuple[str, str, str]:
     study = load.study()
     found = None if study is None or claim.task not in study.tasks else verdict(claim, study.tasks[claim.task])
     if found is None:
-        return UNMEASURED, "", ""
+        return UNMEASURED, _UNKNOWN, ""
     here = f"; here: {claim.here}" if claim.here else ""
     figure = f"task {claim.task}, {claim.first}, {claim.relation} {claim.second}: {_shares(found)}{here}"
     return (found.text if found.text in VERDICTS else UNMEASURED), figure, "make study"
