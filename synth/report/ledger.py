@@ -144,9 +144,10 @@ def _area(area: Mapping[str, Any]) -> tuple[str, str, str]:
     )
     limit = f"at least {area['at_least']:g}" if at_least else f"at most {area['at_most']:g}"
     word = "NAND2" if keys[0][1] == GATES else "ALMs, estimated"
-    figure = f"{middle:.2f} ({least:.2f} to {most:.2f}), claimed {limit}: {number(unit.median)} against {number(base.median)}"
+    sizes = f"{number(unit.median)} against {number(base.median)} {word}"
+    figure = f"{middle:.2f} ({least:.2f} to {most:.2f}), claimed {limit}: {sizes}"
     commands = "; ".join(f"hwgen area {command} --target {target}" for command, target in keys)
-    return REPRODUCED if holds else NOT_REPRODUCED if fails else INSIDE, f"{figure} {word}", commands
+    return REPRODUCED if holds else NOT_REPRODUCED if fails else INSIDE, figure, commands
 
 
 # -- training
