@@ -82,11 +82,8 @@ def significand_bits(name: str | Format) -> tuple[NDArray[np.int64], NDArray[np.
     bits : int64 array of the same shape
         Bits with the hidden bit: neighbouring values are 2**(exponent - bits + 1) apart.
     """
-    values = grid(_single(name)).values
-    exponents = _exponents(values[1:-1])
-    bits = exponents - _exponents(np.diff(values)[1:]) + 1
-    distinct, first = np.unique(exponents, return_index=True)
-    return distinct, bits[first]
+    exponents, bits = zip(*_single(name).binades.items(), strict=True)
+    return np.array(exponents, np.int64), np.array(bits, np.int64)
 
 
 def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: str = "gaussian") -> NDArray[np.float64]:
@@ -241,11 +238,6 @@ def _single(name: str | Format) -> Format:
     if len(fmt.members) > 1 or fmt.width > MAX_WIDTH:
         raise BadValue("name", f"must be a single format of at most {MAX_WIDTH} bits, not {fmt.name!r}")
     return fmt
-
-
-def _exponents(values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Exponents ``e`` of ``1.xxx * 2**e``."""
-    return np.frexp(values)[1].astype(np.int64) - 1
 
 
 class Scales(NamedTuple):

@@ -47,7 +47,7 @@ _NAMES = (
     "int8", "int4", "posit8_0", "posit8_1", "posit8_2",
 )  # fmt: skip
 
-FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}", PATTERN)
+FAMILIES = ("e{x}m{y}b{l}", "e{x}m{y}b{l}_{u}", "gc_1_{e}_{p}_b{bias}", "ibm_1_{e}_{p}_b{bias}", PATTERN)
 """Parametric names that :func:`get` accepts beside the catalogue's; ``m3`` is a bias of -3."""
 
 _N = r"([0-9]{1,99})"
@@ -139,6 +139,9 @@ def _known(name: str) -> Format | None:
     if match := re.fullmatch(rf"gc_1_{_N}_{_N}_b(m?){_N}", name):
         bias = -int(match[4]) if match[3] else int(match[4])
         return graphcore(name, int(match[1]), int(match[2]), bias)
+    if match := re.fullmatch(rf"ibm_1_{_N}_{_N}_b(m?){_N}", name):
+        bias = -int(match[4]) if match[3] else int(match[4])
+        return ibm(name, int(match[1]), int(match[2]), bias)
     return p3109(name)
 
 
@@ -287,6 +290,22 @@ def _ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int, source: s
     fields = {"rows": rows, "specials": (zero,), "flush": True, "overflows": (Overflow.SATURATE,)}
     return biased(Format, name, exponent_bits, fraction_bits, bias, f"{source}; specification, section 5", **fields)
 
+
+def ibm(name: str, exponent_bits: int, fraction_bits: int, bias: int) -> Format:
+    """``ibm_1_{e}_{p}_b{bias}``: no subnormals, infinities and NaN; all exponents are those of numbers.
+
+    The catalogue's formats have their names there also under these names.
+    """
+    width = 1 + exponent_bits + fraction_bits
+    if not (exponent_bits >= 1 and fraction_bits >= 1 and MIN_WIDTH <= width <= MAX_WIDTH):
+        bits = f"at least 1 exponent bit, 1 fraction bit and {MIN_WIDTH} to {MAX_WIDTH} bits in all"
+        raise BadValue("name", f"{name!r}: there must be {bits}")
+    known = _IBM.get((exponent_bits, fraction_bits, bias))
+    return get(known) if known else _ibm(name, exponent_bits, fraction_bits, bias)
+
+
+_IBM = {(4, 3, 11): "ibm_1_4_3", (5, 2, 15): "ibm_1_5_2", (5, 3, 15): "ibm_fp9_1_5_3"}
+"""The catalogue's names by bits of exponent and fraction, and bias."""
 
 _INTEGER_CITE = "integers in two's complement, the lowest one included; specification, section 13"
 _POSIT_CITE = "Standard for Posit Arithmetic (2022), sections 3 and 4; specification, section 13"

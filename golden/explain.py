@@ -68,6 +68,19 @@ def ratio(value: Fraction) -> str:
     return f"{odd}*2^{places}" if places else str(odd)
 
 
+def binades(fmt: Format) -> str:
+    """The number of binades of a format, where they lie, and which of them are the most precise, as text."""
+    first, last = fmt.exponent_range[0], max(fmt.binades)
+    low, high = fmt.most_precise
+    bits = fmt.binades[low]
+    most = f"{bits} bit{'s' * (bits > 1)}, {_powers(low, high)}"
+    return f"{len(fmt.binades)}, {_powers(first, last)}; most precise: {most}"
+
+
+def _powers(low: int, high: int) -> str:
+    return f"2^{low}" if low == high else f"2^{low} to 2^{high}"
+
+
 def table(fmt: Format) -> Iterator[str]:
     """Describe every code of a format in a line: code, bits, value."""
     for code in range(1 << fmt.width):
@@ -130,6 +143,8 @@ def explain(fmt: Format, code: int) -> Iterator[str]:
     yield fields(fmt, code)
     value = _value(fmt, code)
     yield f"value: {number(value)}"
+    if fmt.has_tables and not isinstance(fmt, FarFormat):
+        yield f"binades of {fmt.name}: {binades(fmt)}"
     if not fmt.has_tables or fmt.kinds[code] not in (Kind.FINITE, Kind.ZERO):
         return
     if isinstance(value, Fraction):

@@ -5,9 +5,11 @@ The values and every width in the hardware are derived from the rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,11 +178,22 @@ class Format:
     @cached_property
     def largest_precise(self) -> float:
         """Largest value of the largest binade with the most significant bits: the largest unless precision tapers."""
+        return self.largest_in_binade(self.most_precise[1])
+
+    @cached_property
+    def binades(self) -> Mapping[int, int]:
+        """Significand bits, with the hidden one, of the values ``1.xxx * 2**e`` by their exponent e, ascending."""
         positive = self.magnitude_codes[self.magnitudes > 0]
-        values = self.values[positive]
-        binades = np.frexp(values)[1]
-        bits = binades - np.frexp(self.quanta(positive))[1]
-        return self.largest_in_binade(int(binades[bits == bits.max()].max()) - 1)
+        exponents = np.frexp(self.values[positive])[1]
+        bits = exponents - np.frexp(self.quanta(positive))[1] + 1
+        return MappingProxyType({int(e) - 1: int(bits[exponents == e].max()) for e in np.unique(exponents)})
+
+    @property
+    def most_precise(self) -> tuple[int, int]:
+        """Exponents of the first and the last binade with the most significand bits."""
+        most = max(self.binades.values())
+        exponents = [exponent for exponent, bits in self.binades.items() if bits == most]
+        return exponents[0], exponents[-1]
 
     def largest_in_binade(self, exponent: int) -> float:
         """Largest value below 2**(exponent + 1); ``exponent`` is one of :attr:`exponent_range`."""

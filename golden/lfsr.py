@@ -12,13 +12,16 @@ from golden.refusal import BadKind, BadValue, check_integer
 from golden.rows import DEFAULT_RANDOM_BITS, MAX_RANDOM_BITS
 
 EXPONENTS: Mapping[int, tuple[int, ...]] = {
-    16: (16, 15, 13, 4),
+    16: (16, 14, 13, 11),
     24: (24, 23, 22, 17),
-    32: (32, 22, 2, 1),
+    32: (32, 31, 30, 10),
     48: (48, 47, 21, 20),
     64: (64, 63, 61, 60),
 }
-"""By the register's width, the exponents of a primitive polynomial over GF(2), without x**0."""
+"""By the register's width, the exponents of a primitive polynomial over GF(2), without x**0.
+
+They are large, as an exponent e lets hardware make e bits in a cycle of which none depends on another by it.
+"""
 
 
 @dataclass(frozen=True)
@@ -54,25 +57,41 @@ class Lfsr:
     @property
     def period(self) -> int:
         """Number of words until they repeat, for every seed."""
-        states = (1 << self.width) - 1
-        return states // math.gcd(states, self.word_bits)
+        return self.states // math.gcd(self.states, self.word_bits)
+
+    @property
+    def states(self) -> int:
+        """Number of states of the register but 0, which it never reaches."""
+        return (1 << self.width) - 1
 
     def words(self, seed: ArrayLike, count: int) -> NDArray[np.uint32]:
         """The first words, on a last axis; ``seed`` are states of the register, integers but 0, of any shape.
 
         Bit 0 of a word comes first.
         """
-        seeds = as_array("seed", seed)
-        if seeds.dtype.kind not in "iu":
-            raise BadKind("seed", f"must be integers, not {seeds.dtype}")
-        wrong = [number for number in seeds.reshape(-1).tolist() if not 0 < number < 1 << self.width]
-        if wrong:
-            raise BadValue("seed", f"must lie in 1 to 2**{self.width} - 1, not {wrong[0]}")
-        state, mask, one = seeds.astype(np.uint64), np.uint64(self.mask), np.uint64(1)
-        words = np.zeros((*seeds.shape, check_integer("count", count, 0, 1 << 32)), np.uint32)
+        state = self._states("seed", seed, 1)
+        words = np.zeros((*state.shape, check_integer("count", count, 0, 1 << 32)), np.uint32)
         for place in range(count):
-            for bit in range(self.word_bits):
-                last = state & one
-                words[..., place] |= (last << np.uint64(bit)).astype(np.uint32)
-                state = (state >> one) ^ (last * mask)
+            words[..., place], state = self._step(state)
         return words
+
+    def step(self, state: ArrayLike) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        """The word that each state of the register makes, and the state after it; those of 0 are 0."""
+        return self._step(self._states("state", state, 0))
+
+    def _states(self, argument: str, values: ArrayLike, least: int) -> NDArray[np.uint64]:
+        states = as_array(argument, values)
+        if states.dtype.kind not in "iu":
+            raise BadKind(argument, f"must be integers, not {states.dtype}")
+        wrong = (states < least) | (states > self.states)
+        if wrong.any():
+            raise BadValue(argument, f"must lie in {least} to 2**{self.width} - 1, not {states[wrong].flat[0]}")
+        return states.astype(np.uint64)
+
+    def _step(self, state: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:
+        mask, one, word = np.uint64(self.mask), np.uint64(1), np.zeros(state.shape, np.uint64)
+        for bit in range(self.word_bits):
+            last = state & one
+            word |= last << np.uint64(bit)
+            state = (state >> one) ^ (last * mask)
+        return word.astype(np.uint32), state

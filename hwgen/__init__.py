@@ -9,10 +9,11 @@ from hwgen.blocks.parts import Adder, Multiplier
 from hwgen.blocks.pe import Pe
 from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
+from hwgen.datapath.random import Random
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 
 __all__ = [
-    "Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Quantizer", "Readout", "build",
-    "emit",
+    "Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Quantizer", "Random", "Readout",
+    "build", "emit",
 ]  # fmt: skip

@@ -25,15 +25,17 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.cli.parser import design_of_words
 from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, suite
+from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
+from hwgen.reference.random import RegisterState
 from hwgen.reference.reference import parted
 from hwgen.reference.sums import PeReference
 from hwgen.reference.trace import CARE, PipelineState
 
 __all__ = [
-    "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel", "ReadoutModel",
-    "new_vectors",
+    "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel", "RandomModel",
+    "ReadoutModel", "new_vectors",
 ]  # fmt: skip
 
 SHOWN = 10
@@ -150,7 +152,10 @@ class Model(ABC):
     def stimuli(self, count: int, seed: int = 1) -> list[dict[str, int]]:
         """Return inputs that exercise boundaries, specials and cancellation, without controls."""
         cases = self.reference.stimuli(count, np.random.default_rng(seed))
-        return [self.reference.physical(pins) for pins in cases]
+        return [
+            {name: word for name, word in self.reference.physical(pins).items() if name in self._inputs}
+            for pins in cases
+        ]
 
     # -- numbers
 
@@ -196,6 +201,7 @@ class CaseModel(Model):
         super().__init__(dut, *formats, clock=clock, **options)
         nothing = dict.fromkeys(self.reference.outputs, 0)
         self._state = PipelineState(self.design.stages, nothing) if self.design.stages else None
+        self._words = _Words(self.design.source) if self.design.source is not None else None
 
     def expected(self, **values: int) -> dict[str, int]:
         """Return the outputs for values of the inputs, without a pipeline's controls."""
@@ -203,8 +209,11 @@ class CaseModel(Model):
 
     def _operands(self, inputs: Mapping[str, int | None]) -> Pins | None:
         """The inputs of the core; None if any has an X."""
-        names = [name for name in self._inputs if name not in ("rst", "enable", "in_valid")]
-        values = {name: inputs[name] for name in (names if self._state else self._inputs)}
+        is_clocked = self._state is not None or self._words is not None
+        controls = ("rst", "enable", "in_valid") if is_clocked else ()
+        values = {name: inputs[name] for name in self._inputs if name not in controls}
+        if self._words is not None:
+            values["random"] = self._words.word
         return None if None in values.values() else {name: value or 0 for name, value in values.items()}
 
     def _expected(self, inputs: Mapping[str, int | None]) -> dict[str, int | None]:
@@ -215,6 +224,8 @@ class CaseModel(Model):
         return {name: outputs[name] if outputs[CARE + name] else None for name in self._outputs}
 
     def _clock(self, inputs: Mapping[str, int | None]) -> None:
+        if self._words is not None:
+            self._words.clock(inputs)
         if self._state is None:
             return
         rst, enable, valid = inputs.get("rst", 0), inputs.get("enable", 1), inputs["in_valid"]
@@ -229,6 +240,24 @@ class CaseModel(Model):
         self._state.clock(results, rst=rst or 0, enable=enable or 0, valid=valid or 0)
 
 
+class _Words:
+    """The words of a register in a module, from its first reset on."""
+
+    def __init__(self, source: Random):
+        self._state, self._known = RegisterState(source), False
+
+    @property
+    def word(self) -> int | None:
+        """The words of this cycle; None if they are unknown."""
+        return self._state.word if self._known else None
+
+    def clock(self, inputs: Mapping[str, int | None]) -> None:
+        """A rising edge with these inputs."""
+        rst, enable = inputs["rst"], inputs["enable"]
+        self._known = rst == 1 or (self._known and rst == 0 and enable is not None)
+        self._state.clock(rst=rst or 0, enable=enable or 0)
+
+
 def _case_model(kind: str, text: str) -> type[CaseModel]:
     """The class of the models of a block without registers of its own."""
     members = {"kind": kind, "__doc__": f"{text}; see :class:`Model`.", "__module__": __name__}
@@ -241,6 +270,24 @@ QuantizerModel = _case_model("quantizer", "A quantizer")
 MacModel = _case_model("mac", "A multiply-accumulate unit")
 DotModel = _case_model("dot", "A dot product")
 ReadoutModel = _case_model("readout", "A readout of exact accumulators")
+
+
+class RandomModel(Model):
+    """A register of random words, cycle by cycle."""
+
+    kind = "random"
+
+    def __init__(self, dut: Any, *, clock: Any, **options: Any):
+        super().__init__(dut, clock=clock, **options)
+        assert self.design.source is not None
+        self._words = _Words(self.design.source)
+
+    def _expected(self, inputs: Mapping[str, int | None]) -> dict[str, int | None]:
+        del inputs
+        return {"random": self._words.word}
+
+    def _clock(self, inputs: Mapping[str, int | None]) -> None:
+        self._words.clock(inputs)
 
 
 class PeModel(Model):

@@ -54,12 +54,23 @@ LIMITS = {
         "element_exponent",
         "first_rounded_up",
     ),
+    *("EXPONENTS", "Lfsr"),
 }
-"""Names that hwgen may import from the algorithms: options of sums, ranges, formats and policies of blocks, rules as
-text, but no results.
+"""Names that hwgen may import from the algorithms: options of sums, ranges, formats and policies of blocks, polynomials
+of registers, rules as text, but no results.
 """
 
-METHODS = {"factors", "encode", "encode_with_flags", "decode", "decode_bits", "quantize", "accumulate", "numbers"}
+METHODS = {
+    "factors",
+    "encode",
+    "encode_with_flags",
+    "decode",
+    "decode_bits",
+    "quantize",
+    "accumulate",
+    "numbers",
+    "words",
+}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in (ROOT / "golden").rglob("*.py")

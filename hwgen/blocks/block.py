@@ -18,7 +18,9 @@ from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
 from golden import WIDE, ExactAccumulator, Format
-from golden.refusal import BadKind, BadValue, check_choice, check_flag, check_integer, past_checking
+from golden.lfsr import EXPONENTS
+from golden.refusal import BadKind, BadValue, Refusal, check_choice, check_flag, check_integer, past_checking
+from hwgen.datapath.random import DEFAULT_SEED, DEFAULT_WIDTH, Fed, Random
 from hwgen.netlist.component import plain
 from hwgen.netlist.emit import CLOCK, Port, check_module_name, emit
 from hwgen.netlist.pipeline import MAX_STAGES, Pipelined
@@ -114,6 +116,36 @@ CLOCK_ENABLE = Option(
 PIPELINE = (STAGES, RESET, CLOCK_ENABLE)
 """Options of :class:`Pipelined`, for blocks whose component is combinational."""
 
+PORT, LFSR = "port", "lfsr"
+RANDOM = Option(
+    "random",
+    str,
+    "with a stochastic rounding: where random bits come from, a port, or a linear-feedback shift register inside, with "
+    "ports clk, rst and enable",
+    (PORT, LFSR),
+    suffix="_{}",
+)
+RANDOM_WIDTH = Option(
+    "random-width",
+    int,
+    "bits of the shift register",
+    range(min(EXPONENTS), max(EXPONENTS) + 1),
+    listing=", ".join(map(str, EXPONENTS)),
+    only_with=("random", (LFSR,)),
+    suffix="_w{}",
+)
+RANDOM_SEED = Option(
+    "random-seed",
+    int,
+    "state of the shift register after a reset",
+    range(1, 1 << max(EXPONENTS)),
+    listing="1 to 2^width - 1",
+    only_with=("random", (LFSR,)),
+    suffix="_seed{}",
+)
+GENERATOR = (RANDOM, RANDOM_WIDTH, RANDOM_SEED)
+"""Options of :class:`Generator`, for combinational blocks with a port ``random``."""
+
 
 def cycles(count: int) -> str:
     """A number of clock cycles as text."""
@@ -140,6 +172,43 @@ class Pipeline:
                 if is_set:
                     raise BadValue(argument, "needs stages: without them there is no clock")
         return cls(stages, RESETS[0] if reset is None else check_choice("reset", reset, RESETS), clock_enable)
+
+
+@dataclass(frozen=True)
+class Generator:
+    """Where a block's random words come from."""
+
+    random: str = PORT
+    """``port``, or ``lfsr``: a :class:`hwgen.Random` in the module, in place of the port."""
+    random_width: int = DEFAULT_WIDTH
+    random_seed: int = DEFAULT_SEED
+    """Arguments of :class:`hwgen.Random`."""
+
+    @classmethod
+    def of(cls, core: Any, pipeline: Pipeline, random: str = PORT, **register: int) -> Generator:
+        """Check the options beside those of the component."""
+        is_register = check_choice("random", random, (PORT, LFSR)) == LFSR
+        if not is_register:
+            for argument in register:
+                raise BadValue(argument, f"needs random {LFSR!r}, not {random!r}")
+            return cls()
+        if "random" not in core.signature.members:
+            raise BadValue("random", f"{LFSR!r} needs a stochastic rounding, which takes random bits")
+        if pipeline.stages:
+            raise BadValue("random", f"{LFSR!r} needs a module without stages; a pipeline takes the words of a port")
+        generator = cls(random, **register)
+        generator.source(core)
+        return generator
+
+    def source(self, core: Any) -> Random | None:
+        """A new register for a component; None if it has a port."""
+        if self.random == PORT:
+            return None
+        lanes, options = len(core.random) // core.random_bits, {"random_seed": self.random_seed}
+        try:
+            return Random(self.random_width, random_bits=core.random_bits, lanes=lanes, **options)
+        except Refusal as refusal:
+            raise (refusal.about("random_width") if refusal.argument == "width" else refusal) from None
 
 
 @dataclass(frozen=True)
@@ -172,14 +241,20 @@ class Block(Generic[C]):
 
     @cached_property
     def all_options(self) -> tuple[Option, ...]:
-        """Formats, options, and the options of a pipeline."""
-        return (*self.formats, *self.options, *(() if self.clocked or not self.generated else PIPELINE))
+        """Formats, options, and the options of a generator of random words and of a pipeline."""
+        others = () if self.clocked or not self.generated else (*(GENERATOR if self.draws else ()), *PIPELINE)
+        return (*self.formats, *self.options, *others)
+
+    @property
+    def draws(self) -> bool:
+        """Whether it is combinational and may have a port ``random``."""
+        return not self.clocked and any(option.argument == "random_bits" for option in self.options)
 
     def default(self, option: Option) -> Any:
         """An option's default: None if the component chooses it, ``inspect.Parameter.empty`` if it is required."""
         if option.default is not None:
             return option.default
-        home = Pipeline if option in PIPELINE else self.component
+        home = Pipeline if option in PIPELINE else Generator if self.draws and option in GENERATOR else self.component
         return inspect.signature(home).parameters[option.argument].default
 
     def option(self, argument: str | None) -> Option | None:
@@ -196,7 +271,7 @@ class Block(Generic[C]):
         name : str, optional
             Name of the module; default: derived from the options.
         arguments
-            Arguments of the component, and ``stages``, ``reset``, ``clock_enable`` of a :class:`Pipeline`.
+            Arguments of the component, and the fields of a :class:`Pipeline` and of a :class:`Generator`.
 
         Raises
         ------
@@ -208,10 +283,14 @@ class Block(Generic[C]):
                 known = ", ".join(option.argument for option in self.all_options if option not in self.formats)
                 raise BadKind(argument, f"is no option of the block {self.name}, which has {known or 'none'}")
         defaults = {option.argument: option.default for option in self.options if option.default is not None}
-        pipelined = {option.argument for option in PIPELINE} if STAGES in self.all_options else set()
-        pipeline = Pipeline.of(**{key: value for key, value in arguments.items() if key in pipelined})
-        core = {key: value for key, value in (defaults | arguments).items() if key not in pipelined}
-        return Design(self, self.component(*formats, **core), pipeline, name)
+        around = [option.argument for option in self.all_options if option not in (*self.formats, *self.options)]
+        groups = [
+            {key: value for key, value in arguments.items() if key in around and self.option(key) in group}
+            for group in (PIPELINE, GENERATOR)
+        ]
+        pipeline = Pipeline.of(**groups[0])
+        core = self.component(*formats, **{k: value for k, value in (defaults | arguments).items() if k not in around})
+        return Design(self, core, pipeline, Generator.of(core, pipeline, **groups[1]), name)
 
 
 @dataclass(frozen=True)
@@ -222,6 +301,7 @@ class Design(Generic[C]):
     core: C
     """The block's component, without a pipeline's registers."""
     pipeline: Pipeline
+    generator: Generator
     given_name: str | None
     """The module's name, if it is not derived from the options."""
 
@@ -232,7 +312,8 @@ class Design(Generic[C]):
                 raise BadValue("name", f"must not be that of one of the module's ports, which {self.given_name!r} is")
 
     def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be pickled; the arguments of the component can
-        return _rebuilt, (self.kind, self.block.component, self.core._call, self.pipeline, self.given_name)
+        around = self.pipeline, self.generator
+        return _rebuilt, (self.kind, self.block.component, self.core._call, *around, self.given_name)
 
     @property
     def kind(self) -> str:
@@ -244,11 +325,17 @@ class Design(Generic[C]):
         """Options that are always shown or not at their defaults, with their values."""
         shown = []
         for option in self.block.all_options:
-            value = getattr(self.pipeline if option in PIPELINE else self.core, option.attribute)
+            value = getattr(self.owner(option), option.attribute)
             default = self._positional[0] if option in self.block.formats[1:] else self.block.default(option)
             if value is not None and (option.always or value != default):
                 shown.append((option, value))
         return shown
+
+    def owner(self, option: Option) -> Any:
+        """What has the option's value as an attribute: the component, or what is around it."""
+        if option in PIPELINE:
+            return self.pipeline
+        return self.generator if self.block.draws and option in GENERATOR else self.core
 
     @cached_property
     def options(self) -> dict[str, str | int | bool]:
@@ -273,8 +360,9 @@ class Design(Generic[C]):
     @property
     def header(self) -> tuple[str, ...]:
         """Lines of the comment at the top of the Verilog."""
-        owners = ((self.pipeline if option in PIPELINE else self.core, option.line) for option, _ in self._shown)
+        owners = ((self.owner(option), option.line) for option, _ in self._shown)
         lines = [line(owner) for owner, line in owners if line is not None]
+        lines += [register_line(self.source)] if self.generator.random == LFSR and self.source else []
         options = ", ".join(key if value is True else f"{key} {value}" for key, value in self.options.items())
         return (self.block.title(self.core), *self.block.lines(self.core), *lines, f"Options: {options}")
 
@@ -304,6 +392,16 @@ class Design(Generic[C]):
         return self.stages + self.block.clocked
 
     @property
+    def is_clocked(self) -> bool:
+        """Whether the module has registers."""
+        return self.latency > 0 or self.generator.random == LFSR
+
+    @cached_property
+    def source(self) -> Random | None:
+        """The register that makes random words; None if the module has none."""
+        return self.core if isinstance(self.core, Random) else self.generator.source(self.core)
+
+    @property
     def lanes(self) -> int:
         """Number of products in a step, or of elements in a block."""
         return getattr(self.core, "lanes", 1)
@@ -325,7 +423,9 @@ class Design(Generic[C]):
 
     @cached_property
     def component(self) -> wiring.Component:
-        """The component to emit: the core, or the core with a pipeline's registers in it."""
+        """The component to emit: the core, or the core with registers in it or beside it."""
+        if self.generator.random == LFSR and self.source is not None:
+            return Fed(self.core, self.source)
         if not self.pipeline.stages:
             return self.core
         reset = self.pipeline.reset == RESETS[0]
@@ -334,8 +434,8 @@ class Design(Generic[C]):
     @cached_property
     def ports(self) -> tuple[Port, ...]:
         """Ports of the Verilog module, in the order of its header."""
-        clock = [Port(CLOCK, "input", 1)] if self.latency else []
-        if self.latency and (self.block.clocked or self.pipeline.reset == RESETS[0]):
+        clock = [Port(CLOCK, "input", 1)] if self.is_clocked else []
+        if self.is_clocked and (not self.pipeline.stages or self.pipeline.reset == RESETS[0]):
             clock.append(Port("rst", "input", 1))
         ports = []
         for path, member, value in self.component.signature.flatten(self.component):
@@ -358,7 +458,16 @@ class Design(Generic[C]):
         return " ".join(words)
 
 
-def _rebuilt(kind: str, component: type[Core], call: Call, pipeline: Pipeline, name: str | None) -> Design:
+def register_line(source: Random) -> str:
+    """The header's line on the words of a register."""
+    words = f"{source.lanes} words" if source.lanes > 1 else "a word"
+    register = f"{words} of {source.random_bits} bits in a cycle from a register of {source.width} bits"
+    return f"Random: {register}, {source.random_seed:#x} after a reset; period 2^{source.width} - 1 bits"
+
+
+def _rebuilt(
+    kind: str, component: type[Core], call: Call, pipeline: Pipeline, generator: Generator, name: str | None
+) -> Design:
     """Unpickle a design. Its block holds functions, which cannot be pickled: look for it beside the component."""
     values = vars(sys.modules[component.__module__]).values()
     blocks = [
@@ -367,4 +476,4 @@ def _rebuilt(kind: str, component: type[Core], call: Call, pipeline: Pipeline, n
     if len(blocks) != 1:
         raise RuntimeError(f"{component.__module__} must define the block {kind} of {component.__name__} once")
     formats, options = call
-    return Design(blocks[0], component(*formats, **options), pipeline, name)
+    return Design(blocks[0], component(*formats, **options), pipeline, generator, name)

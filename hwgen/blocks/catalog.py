@@ -13,10 +13,11 @@ from hwgen.blocks.mac import MAC
 from hwgen.blocks.parts import ADDER, MULTIPLIER
 from hwgen.blocks.pe import PE
 from hwgen.blocks.quantizer import QUANTIZER
+from hwgen.blocks.random import RANDOM_WORDS
 from hwgen.blocks.readout import READOUT
 
 _ALL = (
-    DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT,
+    DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT, RANDOM_WORDS,
     MULTIPLIER, ADDER, COMPRESSOR,
 )  # fmt: skip
 BLOCKS: dict[str, Block] = {block.name: block for block in _ALL}

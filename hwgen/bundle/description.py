@@ -9,7 +9,8 @@ import numpy as np
 from golden import Format
 from golden.multi import MultiFormat
 from golden.rows import Biased, Fixed, Row, SignMagnitude
-from hwgen.blocks.block import Design
+from hwgen.blocks.block import LFSR, Design
+from hwgen.blocks.random import RANDOM_WORDS
 from hwgen.tools import yosys
 
 SCHEMA = "minifloat-rtl bundle 1"
@@ -37,7 +38,7 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
             for port in design.ports
         ],
         "latency": design.latency,
-        "clock": "clk, rising edge" if design.latency else None,
+        "clock": "clk, rising edge" if design.is_clocked else None,
         "reset": "rst, synchronous, active high" if any(port.name == "rst" for port in design.ports) else None,
         "rules": dict(design.block.rules(design.core)),
         "exact_accumulator": _exact_accumulator(design),
@@ -50,7 +51,8 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
 
 def meaning(design: Design, name: str) -> str:
     """Meaning of a port, as text."""
-    meanings = PIPELINE_MEANINGS | dict(design.block.meanings)
+    around = RANDOM_WORDS.meanings if design.generator.random == LFSR else PIPELINE_MEANINGS
+    meanings = {"clk": PIPELINE_MEANINGS["clk"], **around, **design.block.meanings}
     if not name.endswith("_select"):
         text = meanings[name]
     else:

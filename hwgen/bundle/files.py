@@ -18,12 +18,13 @@ import numpy as np
 
 from golden.refusal import past_checking
 from golden.tables import format_text
-from hwgen.blocks.block import Design
+from hwgen.blocks.block import LFSR, Design
 from hwgen.bundle.description import description
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.coverage.suite import suite
 from hwgen.netlist.emit import Port
 from hwgen.reference import reference
+from hwgen.reference.random import repeatable
 from hwgen.reference.reference import head, instance
 
 VECTORS = 2000
@@ -134,7 +135,9 @@ def format_files(design: Design) -> dict[str, str]:
 def properties(design: Design) -> str:
     """Return the module ``NAME_properties``, which instantiates ``NAME`` and asserts its properties."""
     name = design.name
-    lines = _pipeline(design) if design.pipeline.stages else reference(design).properties()
+    model = reference(design)
+    own = repeatable(model) if design.generator.random == LFSR else model.properties()
+    lines = _pipeline(design) if design.pipeline.stages else own
     return "\n".join([f"// Properties of {name}; {name}.sby proves them.", f"module {name}_properties (", *lines, ""])
 
 
@@ -176,7 +179,7 @@ def sby(design: Design) -> str:
 # Proves the properties in formal/{name}_properties.v. Run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
-depth {2 * design.latency + 1}
+depth {2 * max(design.latency, design.is_clocked) + 1}
 
 [engines]
 smtbmc z3

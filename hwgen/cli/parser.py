@@ -174,7 +174,9 @@ def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.Argumen
 
 
 def _formats_options(listing: argparse.ArgumentParser) -> None:
-    listing.add_argument("--long", action="store_true", help="also print the source of each format, beyond 80 columns")
+    listing.add_argument(
+        "--long", action="store_true", help="also print the binades and the source of each format, beyond 80 columns"
+    )
     listing.add_argument("--json", action="store_true", help="print JSON")
 
 

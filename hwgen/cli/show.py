@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import golden
+from golden.explain import binades
 from golden.formats import Format
 from golden.names import ALIASES, AMBIGUOUS, DIFFERENCES
 from golden.refusal import BadValue, about
@@ -38,10 +39,10 @@ def formats(arguments: argparse.Namespace) -> int:
         specials = " ".join([*row["specials"], *([] if row["signed"] else ["no sign"])]) or "none"
         default = f"{row['roundings'][0]}/{row['overflows'][0]}"
         line = _ROW.format(row["name"], row["width"], row["precision"], *short, default, specials)
-        print(f"{line}  {row['cite']}" if arguments.long else line.rstrip())
+        print(f"{line}  {row['binades']}  {row['cite']}" if arguments.long else line.rstrip())
     _fold(
         "p: precision, the most significand bits of a value, with the hidden bit; smallest, largest: positive finite "
-        "values, rounded; rounding/overflow: the defaults; --long adds the source of each format"
+        "values, rounded; rounding/overflow: the defaults; --long adds the binades and the source of each format"
     )
     _fold("", "Other names, in any case:")
     for name in dict.fromkeys(ALIASES.values()):
@@ -69,6 +70,7 @@ def _summary(fmt: Format) -> dict[str, Any]:
         "precision": fmt.precision,
         "smallest": fmt.smallest,
         "largest": fmt.largest,
+        "binades": binades(fmt),
         "specials": specials,
         "roundings": list(fmt.roundings),
         "overflows": list(fmt.overflows),

@@ -15,6 +15,7 @@ from hwgen.coverage.points import Analysis, Coverage, Point, event, join, size, 
 from hwgen.coverage.reachable import Reachable, Tick, evaluate
 from hwgen.coverage.sums import SumAnalysis
 from hwgen.reference import Pins, reference, trace
+from hwgen.reference.random import RandomReference, RegisterState
 from hwgen.reference.reference import Columns, Table, columns, rows
 from hwgen.reference.sums import PeReference
 
@@ -87,6 +88,8 @@ class _Builder:
     def suite(self, until_covered: bool) -> Suite:
         if isinstance(self.model, PeReference):
             self._element(self.model, until_covered)
+        elif isinstance(self.model, RandomReference):
+            self._register()
         else:
             self._cases(until_covered)
         return Suite(self.design, join(self.tables), self.classes, self.coverage)
@@ -98,6 +101,8 @@ class _Builder:
         directed = sum(map(size, classes.values()))
         if directed < self.count and not self._has_few_inputs:
             classes[RANDOM] = columns(self.model.stimuli(self.count - directed, self.rng))
+        if self.design.source is not None:
+            classes = {name: self._drawn(table) for name, table in classes.items()}
         for table in classes.values():
             self._count(table)
         if self._has_few_inputs:
@@ -109,6 +114,8 @@ class _Builder:
 
     @property
     def _has_few_inputs(self) -> bool:
+        if self.design.source is not None:  # which determines some of them
+            return False
         bits = sum(self.model.inputs.values())
         return self.design.kind == "decoder" or (bits < 64 and 1 << bits <= self.count)
 
@@ -133,17 +140,20 @@ class _Builder:
 
     def _missing(self) -> Table | None:
         """Cases that hit missing bins: examples of the evaluation of all inputs, or found by search."""
-        reachable = evaluate(self.analysis, self.coverage.hits, self.tick)
+        source = self.design.source
+        reachable = evaluate(self.analysis, self.coverage.hits, self.tick) if source is None else None
         if reachable is not None:
             return self._examples(reachable)
         tables, idle = [], 0
         while idle < PATIENCE and self.coverage.missing:
             candidates = self.analysis.candidates(BATCH, self.rng)
+            if source is not None:  # the whole sequence, as each word depends on those before it
+                candidates = self._drawn(candidates)
             points = self.analysis.view(candidates, self.model.columns(candidates)).points
             news = self.coverage.news(points)
             idle = 0 if news.size else idle + 1
             if news.size:
-                tables.append(take(candidates, news))
+                tables.append(candidates if source is not None else take(candidates, news))
                 self._count(tables[-1])
         return join(tables) if tables else None
 
@@ -167,6 +177,8 @@ class _Builder:
         """Add a class, as cases or as cycles of a pipeline."""
         model, outputs = self.model, self.model.columns(table)
         physical = columns([model.physical(pins) for pins in rows(table)]) if model.made_of else table
+        if self.design.source is not None:
+            self.coverage.add(control_points(self.design, physical))
         if not self.design.stages:
             self._append(name, {**physical, **outputs})
             return
@@ -184,6 +196,23 @@ class _Builder:
         cycles = columns(trace.pipeline(self.design.pipeline, cases, results, self.rng, pattern))
         self.coverage.add(control_points(self.design, cycles))
         self._append(name, cycles)
+
+    # -- registers of random words
+
+    def _drawn(self, table: Columns) -> Table:
+        """Cycles with these inputs, the first one during the reset, too, but with the words of the register."""
+        assert self.design.source is not None
+        state, names = RegisterState(self.design.source), tuple(self.model.outputs)
+        cycles = trace.register(state, size(table), names, self.rng, trace.RANDOM)
+        rows = np.maximum(np.arange(len(cycles)) - trace.RESET_CYCLES, 0)
+        return {**take(table, rows), **columns(cycles)}
+
+    def _register(self) -> None:
+        for name, pattern in SEQUENCES.items():
+            count = max(self.count // len(SEQUENCES), 8)
+            cycles = trace.register(RegisterState(self.model.core), count, ["random"], self.rng, pattern)
+            self.coverage.add(control_points(self.design, columns(cycles)))
+            self._append(name, columns(cycles))
 
     def _append(self, name: str, table: Table) -> None:
         self.tables.append(table)
@@ -243,6 +272,8 @@ def control_points(design: Design, cycles: Columns) -> list[Point]:
         event(f"{length} idle cycles", (_last(1 - active, length) == length) & (np.cumsum(active) > 0)),
     ]
     underway = np.concatenate([[0], _last(active, design.latency)[:-1]]) > 0
+    if not design.latency:
+        return points
     if "rst" in signals:
         points.append(event("reset while results are on their way", (reset == 1) & underway))
     if "clear" in signals:

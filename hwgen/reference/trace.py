@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hwgen.blocks.block import RESETS, Pipeline
+from hwgen.reference.random import RegisterState
 
 CARE = "care_"
 """Prefix of the flags that say whether a cycle's value of an output is compared."""
@@ -126,6 +127,25 @@ def processing_element(
         known = dict.fromkeys((CARE + name for name in element.cleared), int(time > 0))
         cycles.append({**controls, **pins, **element.outputs, **known})
         element.clock(pins, **controls)
+    return cycles
+
+
+def register(
+    state: RegisterState, count: int, outputs: Sequence[str], rng: np.random.Generator, pattern: Pattern = RANDOM
+) -> list[Cycle]:
+    """Return ``count`` cycles of a register of random words after a reset, with another one halfway.
+
+    ``random`` is its word in each cycle, and ``outputs`` are those that are compared from the first edge on.
+    """
+    cycles = []
+    for time in range(RESET_CYCLES + count):
+        controls = {
+            "rst": int(time < RESET_CYCLES or time == RESET_CYCLES + count // 2),
+            "enable": _chance(rng, pattern.enable),
+        }
+        known = dict.fromkeys((CARE + name for name in outputs), int(time > 0))
+        cycles.append({**controls, "random": state.word, **known})
+        state.clock(**controls)
     return cycles
 
 

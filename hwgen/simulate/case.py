@@ -221,7 +221,7 @@ def case(
     flags of :mod:`hwgen.reference.trace`. A cycle becomes two vectors, before and after the rising edge; outputs are
     compared before it. ``others`` are parameters of :class:`Case`; ``name`` defaults to the design's.
     """
-    is_clocked = bool(design.latency)
+    is_clocked = design.is_clocked
     repeats = 2 if is_clocked else 1
     widths = {port.name: port.width for port in design.ports}
     columns: dict[str, Any] = {
@@ -257,7 +257,7 @@ def _explain(design: Design) -> Explain:
             f"{port} is {model.value(port, got[port])}; expected {model.value(port, expected[port])}" for port in wrong
         )
 
-    return of_cycle if design.latency else of_case
+    return of_cycle if design.is_clocked else of_case
 
 
 def _words(values: NDArray[Any], width: int) -> NDArray[np.uint64]:

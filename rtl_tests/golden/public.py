@@ -507,7 +507,16 @@ def _():
 
 def has(thing, name):
     """Formats without tables have no properties that are tables."""
-    tables = ("values", "kinds", "magnitude_codes", "magnitudes", "magnitude_rows", "largest_precise")
+    tables = (
+        "values",
+        "kinds",
+        "magnitude_codes",
+        "magnitudes",
+        "magnitude_rows",
+        "largest_precise",
+        "binades",
+        "most_precise",
+    )
     return not (
         isinstance(thing, Binary32) and name in (*tables, "has_negative_zero", "above_largest", "exponent_range")
     )

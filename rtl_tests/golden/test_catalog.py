@@ -1,7 +1,10 @@
 """Names, families, and formats in TOML files."""
 
 import dataclasses
+import itertools
+import math
 import re
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
@@ -68,6 +71,38 @@ def test_every_citation_names_a_place_that_has_the_format(name):
 
 SUPERNORMALS = ("e3m2b1", "e4m3b0", "e5m2b1_3", "e2m1b0_1", "e6m1b2_0")
 GRAPHCORE = ("gc_1_4_3_b0", "gc_1_4_3_bm3", "gc_1_2_1_b1", "gc_1_5_4_b400", "gc_1_0_4_b2")
+
+
+@pytest.mark.parametrize(("e", "p", "bias"), [(4, 3, 7), (4, 3, -2), (5, 2, 31), (2, 1, 1), (6, 9, 40)])
+def test_ibms_formats_have_any_bias(e, p, bias):
+    """All fields are those of normal numbers but 0, whose place is that of the smallest one."""
+    fmt = golden.get(f"ibm_1_{e}_{p}_b{bias}".replace("-", "m"))
+    expected = [(1 + m / 2**p) * 2.0 ** (field - bias) for field in range(1 << e) for m in range(1 << p)]
+    assert fmt.values.tolist() == [0.0, *expected[1:], -0.0, *(-value for value in expected[1:])]
+    assert fmt.encode(np.float32([0.0, expected[1] / 4, 1e38]).view(np.uint32)).tolist() == [0, 0, (1 << e + p) - 1]
+
+
+def test_ibms_formats_in_the_catalogue_have_one_name():
+    for other, name in (("ibm_1_4_3_b11", "ibm_1_4_3"), ("IBM_1_5_2_B15", "ibm_1_5_2")):
+        assert golden.get(other) is golden.get(name)
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_binades_are_those_of_exact_fractions(name):
+    """A binade with at least two values has the bits that their distance needs."""
+    fmt = golden.get(name)
+    values = sorted({abs(Fraction(v)) for v in fmt.values.tolist() if math.isfinite(v) and v > 0})
+    by_binade = {}
+    for value in values:
+        exponent = math.frexp(float(value))[1] - 1
+        by_binade.setdefault(exponent, []).append(value)
+    assert [*fmt.binades] == sorted(by_binade)
+    for exponent, members in by_binade.items():
+        steps = [high - low for low, high in itertools.pairwise(members)]
+        if steps:
+            assert fmt.binades[exponent] == 1 + exponent - math.log2(min(steps))
+    most = [exponent for exponent, bits in fmt.binades.items() if bits == max(fmt.binades.values())]
+    assert fmt.most_precise == (most[0], most[-1])
 
 
 @pytest.mark.parametrize("name", [*SUPERNORMALS, *GRAPHCORE])

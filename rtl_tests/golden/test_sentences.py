@@ -11,7 +11,7 @@ import golden
 from golden.rows import Fixed, Row
 
 BINARY32 = np.float32([1.0, 2.0]).view(np.uint32)
-FAMILIES = "e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias}, Binary{K}p{P}{s|u}{e|f}"
+FAMILIES = "e{x}m{y}b{l}, e{x}m{y}b{l}_{u}, gc_1_{e}_{p}_b{bias}, ibm_1_{e}_{p}_b{bias}, Binary{K}p{P}{s|u}{e|f}"
 OTHERS = f"(any {FAMILIES} and a path to a .toml file are allowed too)"
 DIRECTED = "toward_zero, toward_positive, toward_negative, to_odd, stochastic, stochastic_b, stochastic_c"
 HIF8_ROUNDINGS = f"rounding of hif8 must be one of ties_to_away, ties_to_even, {DIRECTED}, hybrid, not"

@@ -42,13 +42,15 @@ DESIGNS = {
     "quantizer": ("quantizer", "ocp_e4m3", {"lanes": 2}),
     "decoder": ("decoder", "hif8", {"target": "binary16"}),
     "readout": ("readout", "hif8", {}),
+    "random words": ("random", "", {"lanes": 3}),
+    "encoder with random words": ("encoder", "hif8", {"rounding": "stochastic", "random": "lfsr"}),
 }
 
 
 @cache
 def verilog(name: str) -> str:
     block, fmt, options = DESIGNS[name]
-    return build(block, fmt, **options).verilog()
+    return build(block, *filter(None, [fmt]), **options).verilog()
 
 
 def chapters(text: str) -> dict[str, str]:
@@ -75,6 +77,7 @@ def nets(text: str) -> list[str]:
         ("fast mac", [*FAST, "Select", "Flags"]),
         ("fast mac of long products", [*FAST, "Close round", "Select"]),
         ("exact mac", ["Decode a", "Decode b", "Product", "Fixed point of product", "Add", "Specials"]),
+        ("random words", ["Sequence", "Register"]),
         ("encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code", "Flags"]),
         ("hybrid encoder", ["Source", "Position", "Align", "Lower neighbour", "Round", "Code"]),
         ("decoder", ["Decode", "Position", "Align", "Lower neighbour", "Round", "Code"]),

@@ -35,6 +35,7 @@ def test_formats_lists_every_format(capsys):
     assert main(["formats", "--long"]) == 0
     long = capsys.readouterr().out
     assert all(golden.get(name).cite in long for name in golden.names())
+    assert re.search(r"^hif8 .*  38, 2\^-22 to 2\^15; most precise: 4 bits, 2\^-3 to 2\^3  Ascend", long, re.M)
     assert main(["formats", "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(golden.names())
 
@@ -54,6 +55,7 @@ def test_explain_shows_fields_value_neighbours_and_boundaries(capsys):
     out = capsys.readouterr().out
     assert "0x5a = sign 0, prefix 10, exponent 110, fraction 10" in out
     assert "value: 1.5 * 2^-6 = 0.0234375" in out
+    assert "binades of hif8: 38, 2^-22 to 2^15; most precise: 4 bits, 2^-3 to 2^3" in out
     assert "neighbour toward zero: 0x59" in out
     assert "neighbour away from zero: 0x5b" in out
     assert "ties_to_away: [1.375 * 2^-6 = 0.021484375, 1.625 * 2^-6 = 0.025390625)" in out
@@ -153,7 +155,8 @@ def test_explain_works_for_every_code(name):
     for code in range(1 << fmt.width):
         lines = list(explain(fmt, code))
         assert lines[2].startswith("value: ")
-        assert len(lines) in (3, 6 + len(fmt.roundings), 5 + len(fmt.roundings))
+        assert lines[3].startswith(f"binades of {name}: {len(fmt.binades)}, ")
+        assert len(lines) in (4, 7 + len(fmt.roundings), 6 + len(fmt.roundings))
 
 
 @pytest.mark.usefixtures("unshared")

@@ -17,6 +17,8 @@ from hwgen.blocks.compressor import Compressor
 from hwgen.datapath.aligned import AlignedShape, Aligner
 from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.product import ProductShape
+from hwgen.datapath.random import Fed
+from hwgen.datapath.random import Random as Register
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
@@ -293,6 +295,8 @@ def test_nets_with_exchanged_names_are_found():
 
 
 CLOCKED = {
+    "random words": lambda: Register(48, lanes=9),
+    "encoder with random words": lambda: Fed(Encoder("hif8", rounding="stochastic"), Register()),
     "processing element": lambda: Pe("ocp_e4m3"),
     "processing element in carry-save form": lambda: Pe("ocp_e4m3", accumulator="exact", carry_save=True, stages=1),
     "pipelined processing element": lambda: Pe("hif8+binary8p3", flags=True, stages=2, interleave=2),

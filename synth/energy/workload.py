@@ -19,8 +19,10 @@ from golden import Format
 from golden.refusal import Refusal
 from golden.wide import state_format, wide
 from hwgen.blocks.block import Design
+from hwgen.blocks.catalog import BLOCKS
 from hwgen.reference import REFERENCES, Reference, reference
-from hwgen.reference.reference import integers
+from hwgen.reference.random import RegisterState
+from hwgen.reference.reference import column, integers
 from hwgen.reference.sums import SumReference
 from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
 from synth.energy.simulator import Stimuli
@@ -31,8 +33,8 @@ WARM_UP = 16
 """Operations that fill a module and are not counted."""
 RESET = 2
 """Cycles of reset before these."""
-MEASURED = tuple(REFERENCES)
-"""Names of the blocks with a reference model."""
+MEASURED = tuple(name for name in REFERENCES if BLOCKS[name].formats)
+"""Names of the blocks with a reference model and numbers to operate on."""
 
 Columns = Mapping[str, NDArray[Any]]
 """Values of ports by operation."""
@@ -104,8 +106,11 @@ def workload(design: Design, data: Data, operations: int) -> Workload:
         inputs, outputs = _sums(model, data, total)
     names = {port.name for port in design.ports if port.direction == "input"}
     constant = {name: 1 for name in ("in_valid", "enable") if name in names and name not in inputs}
+    drawn = {"random"} - names  # inside
     cases = [
-        {**model.physical(case), **constant, **({"rst": 0} if reset else {})}
+        {name: word for name, word in model.physical(case).items() if name not in drawn}
+        | constant
+        | ({"rst": 0} if reset else {})
         for case in (dict(zip(inputs, map(int, row), strict=True)) for row in zip(*inputs.values(), strict=True))
     ]
     expected = [dict(zip(outputs, map(int, row), strict=True)) for row in zip(*outputs.values(), strict=True)]
@@ -136,8 +141,19 @@ def _encoder(model: Reference, data: Data, count: int) -> Columns:
 
 def _random(model: Reference, count: int) -> dict[str, NDArray[Any]]:
     width = model.inputs.get("random")
-    random = np.random.default_rng(SEED)
-    return {} if width is None else {"random": random.integers(0, 1 << width, count).astype(np.uint64)}
+    return {} if width is None else {"random": _random_words(model, width, 1, count)}
+
+
+def _random_words(model: Reference, width: int, lanes: int, count: int) -> NDArray[Any]:
+    """Words of all lanes: those of the register after a reset, if there is one."""
+    if model.design.source is None:
+        drawn = np.random.default_rng(SEED).integers(0, 1 << width, (count, lanes))
+        return _words(drawn, width) if lanes > 1 else drawn[:, 0].astype(np.uint64)
+    state, words = RegisterState(model.design.source), []
+    for _ in range(count):
+        words.append(state.word)
+        state.clock(rst=0, enable=1)
+    return column(words)
 
 
 def _quantizer(model: Reference, data: Data, count: int) -> Columns:
@@ -145,8 +161,7 @@ def _quantizer(model: Reference, data: Data, count: int) -> Columns:
     codes = nearest(source, data.streams(count * lanes)[0]).reshape(count, lanes)
     inputs = {"bits": _words(codes, source.width)}
     if model.core.random_bits is not None:
-        words = np.random.default_rng(SEED).integers(0, 1 << model.core.random_bits, (count, lanes))
-        inputs["random"] = _words(words, model.core.random_bits)
+        inputs["random"] = _random_words(model, model.core.random_bits, lanes, count)
     return inputs
 
 

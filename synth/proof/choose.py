@@ -9,7 +9,7 @@ Products, values and codes come from the reference model.
 import numpy as np
 
 from golden import WIDE, WideFormat
-from hwgen.blocks.block import PIPELINE, Design
+from hwgen.blocks.block import GENERATOR, PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.encoder import Encoder
@@ -18,12 +18,14 @@ from hwgen.blocks.pe import INTERLEAVE, Pe
 from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
+from hwgen.datapath.random import Random
 from synth.proof.blocks import QuantizerProof
 from synth.proof.cases import Products
 from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
 from synth.proof.lanes import MAX_HELD_BITS
+from synth.proof.linear import RandomProof
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
@@ -46,7 +48,8 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
         prover = _whole_proof(design)
     if isinstance(prover, str):
         return prover
-    known = prover.knows.union(option.name for option in (*PIPELINE, INTERLEAVE))  # netlists have no registers
+    around = (*PIPELINE, *GENERATOR, INTERLEAVE)  # netlists have no registers
+    known = prover.knows.union(option.name for option in around)
     unknown = [option for option in design.options if option not in known]
     return f"{_TOO_MANY}, and the proof does not support the option {unknown[0]}" if unknown else prover
 
@@ -65,6 +68,8 @@ def _proof(design: Design) -> type[Proof] | str:
             return QuantizerProof
         case Mac() | Dot() | Pe() as core:
             return _sum_proof(core)
+        case Random():
+            return RandomProof
         case _:
             return _TOO_MANY
 

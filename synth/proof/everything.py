@@ -12,8 +12,9 @@ from typing import Any
 import golden
 from golden import Overflow, Rounding
 from golden.arithmetic.blocks import POLICIES
+from golden.lfsr import EXPONENTS
 from golden.refusal import Refusal
-from hwgen.blocks.block import Design
+from hwgen.blocks.block import LFSR, Design
 from hwgen.blocks.catalog import build
 from hwgen.blocks.options import TARGETS
 from hwgen.datapath.goal import SPEED
@@ -48,7 +49,7 @@ _NARROW = ["binary16", "bfloat16", "dlfloat16"]
 _WIDE = [*_NARROW, "binary32"]
 
 
-def each(kind: str, formats: Iterable[str | tuple[str, str]], **choices: Any) -> Iterator[Design]:
+def each(kind: str, formats: Iterable[str | tuple[str, ...]], **choices: Any) -> Iterator[Design]:
     """Blocks of a kind: each format, or pair of formats, with each combination of options; a list has choices."""
     lists = [value if isinstance(value, list) else [value] for value in choices.values()]
     for name, values in product(formats, product(*lists)):
@@ -76,8 +77,19 @@ def designs() -> list[Design]:
         *each("mac", ("Binary8p3se", "Binary8p4se"), accumulator=["binary16", "bfloat16"], zero="positive"),
         *(build(kind, name, stages=n) for name in SOME for n in (1, 3) for kind in ("decoder", "encoder", "mac")),
         *(build("readout", name, target=name, rounding="stochastic") for name in SOME),
+        *_random(),
         *_sums(),
     ]
+
+
+def _random() -> Iterator[Design]:
+    """Registers of random words, alone and in modules that use them."""
+    yield from each("random", [()], width=[*EXPONENTS], random_bits=[1, 14, 16], lanes=[1, 3, 32])
+    yield from each("encoder", SOME, source=["bfloat16", "binary32"], rounding="stochastic", random=LFSR)
+    yield build("encoder", "Binary8p3se", rounding="stochastic_c", flags=True, random=LFSR, random_width=64)
+    yield build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=8, random=LFSR, random_seed=9)
+    yield build("readout", "e2m1", target="e2m1", rounding="stochastic", terms=1, random=LFSR)
+    yield build("quantizer", "e2m1", source="bfloat16", lanes=2, rounding="stochastic", random=LFSR, random_width=48)
 
 
 def projections() -> Iterator[tuple[str, str, Rounding, Overflow]]:

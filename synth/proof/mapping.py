@@ -50,6 +50,13 @@ opt_clean -purge
 write_json netlist.json
 """
 
+# Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
+_EFFORT = {
+    True: {"full": "-full", "script": ""},
+    False: {"full": "", "script": '-script "+strash;ifraig;map" '},
+}
+"""The words of :data:`_MAP`, for a thorough mapping and a quick one."""
+
 # alumacc must not merge two sums: the words between would be lost.
 _KEEP_ADDERS = """\
 opt -noff
@@ -93,10 +100,7 @@ def read(
     It is a YosysError if Yosys cannot read or map the module, and a NetlistError if that is not a combinational block,
     or has undriven or undefined outputs.
     """
-    # Without ifraig, abc would leave the undefined branch of a complete casez, which no input chooses.
-    words = {"full": "-full", "script": ""} if thorough else {"full": "", "script": '-script "+strash;ifraig;map" '}
-    script = _reading(top, system_verilog) + _MAP.format(**words)
-    return parse(_run(script, {"module.v": verilog}, "netlist.json"), top, pipeline)
+    return parse(with_cuts(verilog, top, system_verilog, (), thorough=thorough), top, pipeline)
 
 
 def read_adders(
@@ -111,7 +115,7 @@ def read_adders(
 
 def with_adders(verilog: str, top: str, system_verilog: bool) -> str:
     """The module that :func:`read_adders` parses, as Yosys's JSON."""
-    return _run(_reading(top, system_verilog) + _KEEP_ADDERS, {"module.v": verilog}, "netlist.json")
+    return with_cuts(verilog, top, system_verilog, (), adders=True)
 
 
 def read_mapped(
@@ -137,6 +141,16 @@ def read_cells(
     reading = _reading(top, system_verilog, "cells.v", functions(files))
     script = reading + _SIMPLIFY_CELLS + _MAP.format(full="", script="")
     return parse(_run(script, {"cells.v": cells, **files}, "netlist.json"), top, pipeline)
+
+
+def with_cuts(
+    verilog: str, top: str, system_verilog: bool, cuts: Sequence[str], *, adders: bool = False, thorough: bool = True
+) -> str:
+    """The module that :func:`read` or, with ``adders``, :func:`read_adders` parses, with free values in some nets."""
+    nets = " ".join(f"w:{name}" for name in cuts)
+    cutting = f"setattr -set keep 1 {nets}\ncutpoint {nets}\n" if cuts else ""
+    mapping = _KEEP_ADDERS if adders else _MAP.format(**_EFFORT[thorough])
+    return _run(f"{_reading(top, system_verilog)}{cutting}{mapping}", {"module.v": verilog}, "netlist.json")
 
 
 def library_files(libraries: Sequence[Library]) -> dict[str, str]:

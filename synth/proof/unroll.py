@@ -18,6 +18,7 @@ from typing import Any
 
 from golden import Flag
 from hwgen.blocks.block import RESETS, Pipeline
+from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
 from synth.proof.gates import BUF, CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
 
@@ -89,6 +90,32 @@ def parse_step(text: str, top: str, stages: int, interleave: int, rows: bool = F
     and ``overflow``. ``enable`` remains an input: what it does is not checked here.
     """
     return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave, rows)
+
+
+def parse_register(text: str, top: str, source: Random) -> Netlist:
+    """An enabled cycle of a register of random words, from ``state`` to ``random`` and ``state_after``.
+
+    That a reset loads the seed, and that the register keeps its value while ``enable`` is 0, is checked here.
+    """
+    return _Module(json.loads(text)["modules"][top], top, True).register(source)
+
+
+def parse_fed(text: str, top: str, source: Random, free: bool = False) -> Netlist:
+    """A block with a register of random words, as the combinational block with ``random`` as an input.
+
+    Its nets of :func:`random_names` are cut. See :func:`parse` for ``free``.
+    """
+    module = _Module(json.loads(text)["modules"][top], top, True, free)
+    inputs = {name: bits for name, bits in module.inputs.items() if name not in (CLOCK, "rst", "enable")}
+    try:
+        return module.follow(inputs, module.outputs, state={"random": module.random_word(source)})
+    except NetlistError as error:
+        raise NetlistError(f"{top} must have outputs that follow from its inputs and random alone: {error}") from error
+
+
+def random_names(text: str, top: str, source: Random) -> list[str]:
+    """The names of the nets that are the bits of ``random`` which are no bits of the state."""
+    return _Module(json.loads(text)["modules"][top], top, True).random_names(source)
 
 
 class _Module:
@@ -248,6 +275,55 @@ class _Module:
         step = self._controlled(self._with_zeros(whole, before), [*data, "enable", "acc_in"], places)
         named = step.top, step.inputs, step.outputs, step.gates, step.driven, step.named
         return RowsNetlist(*named, now=self._with_zeros(now, before))
+
+    def _word(self, name: str) -> list[_Bit]:
+        """A word of a register inside or of this module; empty if there is none."""
+        nets = self._module["netnames"]
+        return list(nets.get(name, nets.get(f"generator__{name}", {"bits": ()}))["bits"])
+
+    def random_names(self, source: Random) -> list[str]:
+        """See :func:`random_names`."""
+        names = ["random"] if self._word("random") else [f"bit_{place}" for place in range(len(source.random))]
+        nets = self._module["netnames"]
+        return [name for item in names for name in (item, f"generator__{item}") if name in nets]
+
+    def random_word(self, source: Random) -> list[_Bit]:
+        """The bits of ``random``, which may be a word, or bits of the state and the sequence, by their names."""
+        count, state = len(source.random), self._word("state")
+        word = self._word("random")
+        if not word:
+            word = list(chain(*((self._word(f"bit_{place}") or state[place : place + 1]) for place in range(count))))
+        if len(word) != count:
+            raise self._error("must have the net random, or nets bit_N for its bits that are no bits of the state")
+        return word
+
+    def register(self, source: Random) -> Netlist:
+        """See :func:`parse_register`."""
+        for name in ("enable", "rst"):
+            if len(self.inputs.get(name, ())) != 1:
+                raise self._error(f"must have the 1-bit port {name} among its inputs, like every register")
+        state, random = self._word("state"), self.random_word(source)
+        if len(set(state)) != source.width or self._registers.keys() != set(state):
+            raise self._error(f"must have the register state of {source.width} bits, and no other")
+        inputs = {name: self.inputs[name] for name in ("rst", "enable")}
+        results = {"random": random, "state_after": [self._registers[bit] for bit in state]}
+        whole = self.follow(inputs, results, state={"state": state})
+        folder, (rst, enable), first = Folder(whole), (whole.input_nets(name)[0] for name in inputs), len(random)
+
+        def outputs(reset: int, enabled: int) -> list[int]:
+            numbers = folder.fold({rst: reset, enable: enabled})
+            return [numbers[net] for net in whole.driven]
+
+        levels = {(reset, enabled): outputs(reset, enabled) for reset in (0, 1) for enabled in (0, 1)}
+        seed = [source.random_seed >> place & 1 for place in range(source.width)]
+        if any(levels[1, enabled][first:] != seed for enabled in (0, 1)):
+            raise self._error(f"must load the seed {source.random_seed:#x} while rst is 1")
+        if levels[0, 0][first:] != [*whole.input_nets("state")]:
+            raise self._error("must keep its register while enable is 0")
+        if any(found[:first] != levels[0, 1][:first] for found in levels.values()):
+            raise self._error("must have random words that follow from the state alone")
+        numbers = folder.fold({rst: 0, enable: 1})
+        return folder.netlist_of(numbers, {"state": whole.input_nets("state")}, whole.output_nets)
 
     def _with_zeros(self, netlist: Netlist, words: _Ports) -> Netlist:
         """The netlist with :data:`ALWAYS_0`."""

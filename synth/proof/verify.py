@@ -19,8 +19,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from hwgen.blocks.block import Design
+from hwgen.blocks.block import LFSR, Design
 from hwgen.blocks.pe import Pe
+from hwgen.datapath.random import Random
 from hwgen.reference import reference
 from hwgen.reference.sums import SumReference
 from hwgen.tools import yosys
@@ -45,8 +46,9 @@ from synth.proof.evidence import (
     program_hashes,
 )
 from synth.proof.gates import Netlist, NotShownError, arrange
+from synth.proof.linear import check_register
 from synth.proof.solver import Pins, Proof
-from synth.proof.unroll import parse_step
+from synth.proof.unroll import parse_fed, parse_register, parse_step, random_names
 
 STIMULI = 2000
 """Cases in which a module that is not proved is compared with the reference model."""
@@ -164,6 +166,10 @@ class Subject:
             netlist = parse_step(text, self.top, core.stages, core.interleave, core.carry_save)
             if core.carry_save:  # two rows with one bit more than the value, and sticky bits
                 inputs = {**inputs, "acc_in": 2 * (inputs["acc_in"] - 2) + 3, "enable": 1}
+        elif isinstance(core, Random):
+            netlist = parse_register(mapping.with_adders(*module, system_verilog), self.top, core)
+        elif self.design.source is not None:
+            netlist = self._fed(self.design.source)
         elif self._keeps_adders:
             free = not isinstance(self.prover, str) and self.prover.has_free
             netlist = mapping.read_adders(*module, system_verilog, pipeline, free)
@@ -175,6 +181,15 @@ class Subject:
         else:
             netlist = mapping.read(*module, system_verilog, pipeline)
         return arrange(netlist, inputs, model.results, model.made_of)
+
+    def _fed(self, source: Random) -> Netlist:
+        """The gates with the words of a register as inputs; a NetlistError if the register makes others."""
+        text = mapping.with_adders(self.verilog, self.top, self.is_system_verilog)
+        check_register(source, parse_register(text, self.top, source))
+        cuts, adders = random_names(text, self.top, source), self._keeps_adders
+        free = adders and not isinstance(self.prover, str) and self.prover.has_free
+        text = mapping.with_cuts(self.verilog, self.top, self.is_system_verilog, cuts, adders=adders)
+        return parse_fed(text, self.top, source, free)
 
     @property
     def prover(self) -> type[Proof] | str:
@@ -188,6 +203,13 @@ class Subject:
 
     def method(self) -> tuple[str, str]:
         """Kind and description of the method that covers all inputs; or no kind, and the reason."""
+        if self.libraries and self.design.source is not None:
+            return "", "the register's words have no names among a library's cells"
+        kind, method = self._method()
+        is_fed = kind and self.design.generator.random == LFSR
+        return kind, f"{method}; the register, by linearity for all states" if is_fed else method
+
+    def _method(self) -> tuple[str, str]:
         if is_enumerated(self.design):
             return SWEPT, "every input, evaluated on the gates"
         prover = self.prover

@@ -35,8 +35,8 @@ from golden.refusal import about, check_choice, check_integer
 from golden.tables import check_keys
 from golden.tables import read as read_table
 from hwgen.blocks.arguments import check_names, code_format
-from hwgen.blocks.block import PIPELINE, Block, Design, Option
-from hwgen.blocks.catalog import BLOCKS
+from hwgen.blocks.block import Block, Design, Option
+from hwgen.blocks.catalog import BLOCKS as EVERY
 from hwgen.tools.files import staging
 from hwgen.tools.progress import Progress
 from synth.area import liberty
@@ -57,6 +57,9 @@ DEFAULT = "default"
 """The value that stands for the default of each format."""
 
 SWEEP_RENAMINGS = 8
+
+BLOCKS = {name: block for name, block in EVERY.items() if block.formats}
+"""The blocks that a sweep compares formats with."""
 
 _KEYS = ("formats", "targets", "liberty", "portfolio", "renamings", "seed", "energy", *BLOCKS)
 
@@ -140,7 +143,7 @@ def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> 
 
 def _swept(block: Block) -> dict[str, Option]:
     """The options of a block that a sweep may vary, by name: all but the first format."""
-    return {option.name: option for option in block.all_options if option is not block.formats[0]}
+    return {option.name: option for option in block.all_options if option not in block.formats[:1]}
 
 
 def _designs(kind: str, formats: Iterable[str], options: Mapping[str, tuple[Any, ...]]) -> Iterator[Design | BadValue]:
@@ -175,7 +178,7 @@ def _applies(option: Option, design: Design) -> bool:
     assert option.only_with is not None
     name, required = option.only_with
     other = next(item for item in design.block.all_options if item.name == name)
-    value = getattr(design.pipeline if other in PIPELINE else design.core, other.attribute)
+    value = getattr(design.owner(other), other.attribute)
     return bool(value) if required is None else value in required
 
 

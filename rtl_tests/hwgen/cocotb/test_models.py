@@ -22,6 +22,7 @@ from rtl_tests.support.selection import exhaustive
 
 SYSTOLIC = ROOT / "examples" / "systolic"
 DESIGNS = [
+    ("encoder", ["hif8"], {"source": "bfloat16", "rounding": "stochastic", "random": "lfsr"}),
     ("mac", ["hif8"], {}),
     ("pe", ["ocp_e4m3"], {"stages": 2, "interleave": 2, "flags": True, "lanes": 2}),
 ]
@@ -32,6 +33,7 @@ MORE = [
     ("dot", ["ocp_e4m3"], {"lanes": 4, "accumulator": "aligned13"}),
     ("dot", ["e2m1"], {"lanes": 4, "block_scale": "ue4m3", "accumulator": "binary32", "stages": 2}),
     ("pe", ["hif8"], {"accumulator": "exact", "terms": 8}),
+    ("random", [], {"width": 48, "lanes": 5, "random_bits": 14}),
     ("encoder", ["ocp_e5m2"], {"rounding": "stochastic", "random_bits": 7}),
     ("decoder", ["hif8"], {"stages": 1}),
     ("readout", ["hif8"], {"target": "hif8"}),
@@ -44,7 +46,7 @@ ALL += [exhaustive(design, "verilator") for design in (*DESIGNS, *MORE)]
 
 def with_a_clock(design, text):
     """The text of a module with a clock; around a combinational one a design that has the input ``tick``."""
-    if design.latency:
+    if design.is_clocked:
         return text, design.name
     ports = ", ".join(f"{port.direction} wire {port.range}{port.name}" for port in design.ports)
     links = ", ".join(f".{port.name}({port.name})" for port in design.ports)
@@ -77,6 +79,7 @@ def check(design, text, folder, simulator="icarus"):
     pipeline = design.pipeline
     if pipeline.stages:
         options |= {"stages": pipeline.stages, "reset": pipeline.reset, "clock_enable": pipeline.clock_enable}
+    options |= {"random": "lfsr"} if design.generator.random == "lfsr" else {}
     ports = json.dumps([port.name for port in design.ports if port.name != "clk"])
     formats = formats[: len(design.block.formats)]
     described = json.dumps([kind, formats, plain(options)])

@@ -182,6 +182,8 @@ DESIGNS = {
     "hybrid": build("encoder", "hif8", rounding="hybrid"),
     "from codes": build("encoder", "e2m1", source="ocp_e4m3"),
     "quantizer": build("quantizer", "e2m1", lanes=4),
+    "encoder with random words": build("encoder", "hif8", rounding="stochastic", random="lfsr"),
+    "quantizer with random words": build("quantizer", "e2m1", lanes=3, rounding="stochastic", random="lfsr"),
     "stochastic quantizer": build("quantizer", "hif8", lanes=3, rounding="stochastic", center=0),
     "scaled encoder": build("encoder", "hif8", scale_bits=6),
     "mac": build("mac", "ocp_e4m3"),
@@ -212,12 +214,20 @@ def test_operations_fit_the_ports_and_the_reference_model(name):
     for pins, outputs in zip(work.pins, work.expected, strict=True):
         assert set(pins) == inputs
         assert all(0 <= value < 1 << ports[port] for port, value in (pins | outputs).items())
-    if not design.latency and name != "mac of a pair":  # whose codes are split into two ports
+    if design.source is not None:
+        count = design.lanes
+        words = design.source.lfsr.words(design.source.random_seed, count * len(work.pins)).reshape(-1, count).tolist()
+        joined = [sum(word << 16 * lane for lane, word in enumerate(row)) for row in words]
+        pins = [{**pins, "random": word} for pins, word in zip(work.pins[work.first :], joined, strict=False)]
+        assert list(work.expected[work.first :]) == reference(design).answers(pins)
+        assert [pins["rst"] for pins in work.pins[: work.first + 1]] == [1, 1, 0]
+    elif not design.latency and name != "mac of a pair":  # whose codes are split into two ports
         assert list(work.expected) == reference(design).answers(work.pins)
 
 
 def test_every_block_with_a_reference_model_is_covered():
-    assert {design.kind for design in DESIGNS.values()} == set(REFERENCES)
+    """Random words alone are no operation on numbers."""
+    assert {design.kind for design in DESIGNS.values()} == set(REFERENCES) - {"random"} == set(workload.MEASURED)
 
 
 def test_sums_run_and_start_again():

@@ -91,7 +91,15 @@ def test_terms_apply_to_exact_only(tmp_path):
     assert names(path) == ["hif8_mac_binary16", "hif8_mac_binary16_s3", "hif8_multiplier"]
 
 
-@pytest.mark.parametrize("kind", BLOCKS)
+def test_blocks_without_formats_are_not_swept(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('formats = ["hif8"]\n[random]\nwidth = [16]\n')
+    with pytest.raises(BadValue, match="random"):
+        space.read(path)
+    assert {*BLOCKS} - {*space.BLOCKS} == {"random"}
+
+
+@pytest.mark.parametrize("kind", space.BLOCKS)
 def test_explicit_defaults_change_nothing(kind, tmp_path):
     """Every option of every block is a key; with its default it gives the same design as an empty table."""
     block, path, designs = BLOCKS[kind], tmp_path / "space.toml", []
@@ -99,7 +107,7 @@ def test_explicit_defaults_change_nothing(kind, tmp_path):
     values = {name: value for name, value in choices.items() if value is not None}
     values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
     values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    assert {*choices} - {*values} <= {"random-bits", "block-scale"}  # which no default has
+    assert {*choices} - {*values} <= {"random-bits", "block-scale", "policy", "center"}  # which no default has
     for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
         path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
         designs.append([(design.name, design.options) for design in space.read(path).designs()])

@@ -1,0 +1,95 @@
+"""The reference model of registers of random words."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hwgen.datapath.random import Random
+from hwgen.reference.reference import Columns, Pins, Reference, instance
+
+
+def stepped(source: Random, states: Any) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """The words of all lanes that each state makes, lane 0 lowest, and the state after it."""
+    width, lanes = source.random_bits, source.lanes
+    joined = np.zeros(np.shape(states), np.uint64 if width * lanes <= 64 else object)
+    for lane in range(lanes):
+        words, states = source.lfsr.step(states)
+        joined = joined | words.astype(joined.dtype) << joined.dtype.type(width * lane)
+    return joined, states
+
+
+class RegisterState:
+    """A register, cycle by cycle, from its reset on."""
+
+    def __init__(self, source: Random):
+        self._source = source
+        self._go(source.random_seed)
+
+    def _go(self, state: int) -> None:
+        words, after = stepped(self._source, np.array([state], np.uint64))
+        self.word, self._after = int(words[0]), int(after[0])
+
+    def clock(self, *, rst: int, enable: int) -> None:
+        """Go to the next cycle: a rising edge with these inputs."""
+        if rst or enable:
+            self._go(self._source.random_seed if rst else self._after)
+
+
+class RandomReference(Reference):
+    """Registers of random words: ``columns`` describes an enabled cycle, from the state to the words and the state."""
+
+    core: Random
+
+    @property
+    def arguments(self) -> dict[str, int]:
+        """The state."""
+        return {"state": self.core.width}
+
+    @property
+    def results(self) -> dict[str, int]:
+        """The words, and the state after an enabled cycle."""
+        return {**self.outputs, "state_after": self.core.width}
+
+    def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        single = [1 << place for place in range(self.core.width)]
+        states = rng.integers(0, self.core.lfsr.states, count, np.uint64, endpoint=True).tolist()
+        return [{"state": state} for state in [*single, *states][:count]]
+
+    def columns(self, inputs: Columns) -> Columns:
+        words, after = stepped(self.core, np.asarray(inputs["state"]))
+        return {"random": words, "state_after": after}
+
+    def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
+        wrong = [name for name in expected if got[name] != expected[name]]
+        return f"after the state {pins['state']:#x}, {' and '.join(wrong)} differ"
+
+    def properties(self) -> list[str]:
+        """The first words after a reset, and that words stay while ``enable`` is 0."""
+        first, width = RegisterState(self.core).word, self.outputs["random"]
+        return self.asserting(
+            "  reg fresh, held;",
+            f"  reg [{width - 1}:0] before;",
+            "  initial {fresh, held} = 2'b00;",
+            "  always @(posedge clk) begin",
+            "    fresh <= rst;",
+            "    held <= !rst && !enable;",
+            "    before <= random;",
+            "  end",
+            "  always @* begin",
+            f"    if (fresh) assert (random == {width}'h{first:x});",
+            "    if (held) assert (random == before);",
+            "  end",
+        )
+
+
+def repeatable(model: Reference) -> list[str]:
+    """Properties of a block with a register inside: after a reset the outputs depend on nothing before it."""
+    outputs = " && ".join(f"{name} == {name}_again" for name in model.outputs)
+    return model.asserting(
+        *instance(model.design.name, model.design.ports, "_again"),
+        "  reg known;",
+        "  initial known = 1'b0;",
+        "  always @(posedge clk) if (rst) known <= 1'b1;",
+        f"  always @* if (known) assert ({outputs});",
+    )
