@@ -14,6 +14,7 @@ from golden.accuracy import (
     rounding_errors,
     significand_bits,
 )
+from golden.arithmetic.amax import amax, amax_scale
 from golden.arithmetic.blocks import dequantize_block, quantize_block, quantize_nvfp4
 from golden.arithmetic.exact import DEFAULT_TERMS, ExactAccumulator
 from golden.arithmetic.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
@@ -30,9 +31,9 @@ from golden.scaling import calibrate_layers, scale_for
 from golden.wide import ACCUMULATORS, WIDE, WideFormat
 
 __all__ = [
-    "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
-    "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
-    "Row", "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "calibrate_layers",
+    "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue", "Biased",
+    "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding", "Row",
+    "SignMagnitude", "Special", "WideFormat", "amax", "amax_scale", "best_scale", "calibrate", "calibrate_layers",
     "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags",
     "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "quantize_nvfp4", "rounding_errors",
     "scale_for", "scaled_matmul", "significand_bits",
