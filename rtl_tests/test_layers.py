@@ -46,6 +46,9 @@ LIMITS = {
     *("SumOptions", "SumKeywords", "scale_range", "MAX_SCALE_BITS", "MAX_TERMS", "overflow_rule", "hexadecimal"),
     *(
         "SCALES",
+        "SPECIALS",
+        "PROPAGATE",
+        "IGNORE",
         "POLICIES",
         "CEIL",
         "FLOOR",

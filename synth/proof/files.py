@@ -12,7 +12,6 @@ from itertools import chain
 
 import numpy as np
 
-from hwgen.blocks.pe import Pe
 from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceStore
@@ -129,7 +128,7 @@ class UserFile(Subject):
         for port, connected, width in _RESIZED.findall(sizes):
             if int(connected) < int(width):
                 raise NetlistError(f"{port} must not be connected to fewer bits than it has")
-        is_clocked = isinstance(self.design.core, Pe) or self.design.stages > 0
+        is_clocked = self.design.latency > 0
         state = ("latch", "$sr", "memwr", *(() if is_clocked else ("dff", "$ff", "$_ff_")))
         module = json.loads(early)["modules"][self.top]
         cells = module["cells"].values()

@@ -99,7 +99,7 @@ def test_explicit_defaults_change_nothing(kind, tmp_path):
     values = {name: value for name, value in choices.items() if value is not None}
     values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
     values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    assert {*choices} - {*values} <= {"random-bits", "block-scale"}  # which no default has
+    assert {*choices} - {*values} <= {"random-bits", "block-scale", "policy", "center"}  # which no default has
     for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
         path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
         designs.append([(design.name, design.options) for design in space.read(path).designs()])
@@ -283,7 +283,7 @@ def test_files_with_the_same_name_are_told_apart(tmp_path):
         (
             "renamings = 8",
             "there must be a table for at least one of decoder, encoder, quantizer, mac, dot, pe, readout, "
-            "multiplier, adder",
+            "amax, multiplier, adder",
         ),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
