@@ -163,5 +163,6 @@ def amax_scale(
     chosen = default_policy(elements) if policy is None else check_choice("policy", policy, POLICIES)
     numbers = np.abs(fmt.numbers(fmt.as_codes(largest, "largest")))
     is_special = ~np.isfinite(numbers)
+    assert scales.canonical_nan is not None
     exponents = scale_exponents(np.where(is_special, 0.0, numbers), elements, chosen, center)
     return np.where(is_special, scales.canonical_nan, exponents + 127).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""HiFloat4: 64 numbers that share a scale, and exponents of one bit for eight and for four (specification, 14)."""
+"""HiFloat4: 64 numbers that share a scale, and exponents of one bit for eight and for four (specification, 15)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def quantize_hifloat4(x: ArrayLike) -> HiFloat4:
     if bits.ndim == 0 or bits.shape[-1] != SIZE:
         raise BadValue("x", f"must have a last axis with {SIZE} elements")
     numbers = source.numbers(bits).astype(np.float32)
-    is_special = ~np.isfinite(numbers).all(axis=-1)
+    is_special = np.asarray(~np.isfinite(numbers).all(axis=-1))
     magnitudes = np.abs(np.where(is_special[..., np.newaxis], np.float32(0), numbers))
     of_four = magnitudes.reshape(*bits.shape[:-1], 16, 4).max(axis=-1)
     of_eight = of_four.reshape(*bits.shape[:-1], 8, 2).max(axis=-1)
@@ -110,7 +110,8 @@ def dot_hifloat4(a: HiFloat4, b: HiFloat4) -> NDArray[np.float32]:
     (left, factors), (right, others) = _parts(*a), _parts(*b)
     check_shapes(a=left.shape, b=right.shape)
     sums = (left.astype(np.int64) * right.astype(np.int64)).sum(axis=-1)
-    return (sums / 16 * factors * others).astype(np.float32)
+    dots: NDArray[np.float32] = (sums / 16 * factors * others).astype(np.float32)
+    return dots
 
 
 def _parts(
@@ -132,7 +133,8 @@ def _bits(words: NDArray[np.integer], count: int) -> NDArray[np.int64]:
 
 
 def _word(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return (bits.astype(np.int64) << np.arange(bits.shape[-1])).sum(axis=-1)
+    words: NDArray[np.int64] = (bits.astype(np.int64) << np.arange(bits.shape[-1])).sum(axis=-1)
+    return words
 
 
 def _bfloat16(x: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -124,7 +124,8 @@ class Order:
 
     def _negative_rows(self, word: list[Tabled], signs: list[Tabled], *, inverted: bool) -> list[Tabled]:
         """For each row, whether a word is in it with a negative exponent; with prefixes as they are, or inverted."""
-        zero, hits, found = word[0].constant(0), [], []
+        zero, found = word[0].constant(0), []
+        hits: list[Tabled] = []
         for place, (row, sign) in enumerate(zip(self.rows, signs, strict=True)):
             has_sign = isinstance(row.exponent, SignMagnitude)
             digits = [(digit == "1") ^ (inverted and has_sign) for digit in reversed(row.prefix)]
