@@ -14,8 +14,10 @@ from golden.accuracy import (
     rounding_errors,
     significand_bits,
 )
+from golden.arithmetic.amax import amax, amax_scale
 from golden.arithmetic.blocks import dequantize_block, quantize_block, quantize_nvfp4
 from golden.arithmetic.exact import DEFAULT_TERMS, ExactAccumulator
+from golden.arithmetic.hifloat4 import HiFloat4, dequantize_hifloat4, dot_hifloat4, quantize_hifloat4
 from golden.arithmetic.mac import fused_dot, fused_dot_with_flags, mac, mac_with_flags
 from golden.arithmetic.matmul import dot, matmul
 from golden.arithmetic.scaled import scaled_matmul
@@ -30,10 +32,11 @@ from golden.scaling import calibrate_layers, scale_for
 from golden.wide import ACCUMULATORS, WIDE, WideFormat
 
 __all__ = [
-    "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue",
-    "Biased", "ExactAccumulator", "Fixed", "Flag", "Format", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
-    "Row", "SignMagnitude", "Special", "WideFormat", "best_scale", "calibrate", "calibrate_layers",
-    "dequantize_block", "dot", "dynamic_range", "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags",
-    "matmul", "model_snr", "names", "pack", "quantization_snr", "quantize_block", "quantize_nvfp4", "rounding_errors",
-    "scale_for", "scaled_matmul", "significand_bits",
+    "ACCUMULATORS", "DEFAULT_RANDOM_BITS", "DEFAULT_TERMS", "DISTRIBUTIONS", "WIDE", "BadKind", "BadValue", "Biased",
+    "ExactAccumulator", "Fixed", "Flag", "Format", "HiFloat4", "Kind", "LossScale", "Overflow", "Refusal", "Rounding",
+    "Row", "SignMagnitude", "Special", "WideFormat", "amax", "amax_scale", "best_scale", "calibrate",
+    "calibrate_layers", "dequantize_block", "dequantize_hifloat4", "dot", "dot_hifloat4", "dynamic_range",
+    "fused_dot", "fused_dot_with_flags", "get", "mac", "mac_with_flags", "matmul", "model_snr", "names", "pack",
+    "quantization_snr", "quantize_block", "quantize_hifloat4", "quantize_nvfp4", "rounding_errors", "scale_for",
+    "scaled_matmul", "significand_bits",
 ]  # fmt: skip

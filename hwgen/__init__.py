@@ -1,5 +1,6 @@
 """Hardware generation: Amaranth components and the Verilog made from them."""
 
+from hwgen.blocks.amax import Amax
 from hwgen.blocks.catalog import build
 from hwgen.blocks.decoder import Decoder
 from hwgen.blocks.dot import Dot
@@ -14,6 +15,7 @@ from hwgen.netlist.emit import emit
 from hwgen.netlist.pipeline import Pipelined
 
 __all__ = [
-    "Adder", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Quantizer", "Random", "Readout",
+    "Adder", "Amax", "Decoder", "Dot", "Encoder", "Mac", "Multiplier", "Pe", "Pipelined", "Quantizer", "Random",
+    "Readout",
     "build", "emit",
 ]  # fmt: skip

@@ -29,12 +29,12 @@ from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
 from hwgen.reference.random import RegisterState
-from hwgen.reference.reference import parted
-from hwgen.reference.sums import PeReference
+from hwgen.reference.reference import ClockedReference, parted
 from hwgen.reference.trace import CARE, PipelineState
 
 __all__ = [
-    "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel", "RandomModel",
+    "AmaxModel", "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel",
+    "RandomModel",
     "ReadoutModel", "new_vectors",
 ]  # fmt: skip
 
@@ -290,23 +290,17 @@ class RandomModel(Model):
         self._words.clock(inputs)
 
 
-class PeModel(Model):
-    """A processing element, cycle by cycle: latency, ``clear``, ``enable``, interleaved accumulators, sticky flags."""
+class ClockedModel(Model):
+    """A block with ``clear`` and ``enable``, cycle by cycle."""
 
-    kind = "pe"
-    reference: PeReference
+    reference: ClockedReference
 
     def __init__(self, dut: Any, *formats: Format | str, clock: Any, **options: Any):
         super().__init__(dut, *formats, clock=clock, **options)
-        if not isinstance(self.reference, PeReference):
-            raise BadKind("kind", "must be that of processing elements")
+        if not isinstance(self.reference, ClockedReference):
+            raise BadKind("kind", "must be that of a block with clear and enable")
         self._state = self.reference.registers(self.reference.step)
         self._known = False
-
-    @property
-    def accumulator(self) -> int:
-        """The expected ``acc`` of the next comparison."""
-        return self._state.outputs["acc"]
 
     def _expected(self, inputs: Mapping[str, int | None]) -> dict[str, int | None]:
         del inputs
@@ -326,6 +320,23 @@ class PeModel(Model):
             return
         pins = self.reference.logical({name: value or 0 for name, value in operands.items()})
         self._state.clock(pins, rst=rst or 0, clear=clear or 0, enable=enable or 0)
+
+
+class PeModel(ClockedModel):
+    """A processing element, cycle by cycle: latency, ``clear``, ``enable``, interleaved accumulators, sticky flags."""
+
+    kind = "pe"
+
+    @property
+    def accumulator(self) -> int:
+        """The expected ``acc`` of the next comparison."""
+        return self._state.outputs["acc"]
+
+
+class AmaxModel(ClockedModel):
+    """A largest magnitude, cycle by cycle: latency, ``clear``, ``enable``, and the scale."""
+
+    kind = "amax"
 
 
 def _word(handle: Any) -> int | None:

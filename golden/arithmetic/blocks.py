@@ -155,6 +155,16 @@ def quantize_block(
     return quantized(elements, bits, chosen, _scales(scale_format, policy), policy, center, words, random_bits)
 
 
+def scale_exponents(
+    largest: NDArray[np.float64], elements: Format, policy: str, center: int | None
+) -> NDArray[np.int64]:
+    """The exponents of the scales in ``e8m0`` of blocks with these finite largest magnitudes of at most 24 bits."""
+    fraction, exponent = np.frexp(largest)
+    up = np.ldexp(fraction, 24) >= first_rounded_up(policy, elements, 23, center)  # exact
+    exponents = exponent.astype(np.int64) - 1 + up - element_exponent(elements, center)
+    return np.where(largest == 0, -127, np.clip(exponents, -127, 127))
+
+
 def quantized(
     elements: Format,
     bits: NDArray[Any],
@@ -174,8 +184,7 @@ def quantized(
     is_special = peak >= source.infinity
     largest = source.numbers(np.where(is_special, 0, peak))
     if scales.name == "e8m0":
-        exponents = _exponents(largest, policy or default_policy(elements), elements, center) - top
-        exponents = np.where(largest == 0, -127, np.clip(exponents, -127, 127))
+        exponents = scale_exponents(largest, elements, policy or default_policy(elements), center)
         scale_codes = (exponents + 127).astype(scales.code_dtype)
     else:
         quotients = largest / elements.largest_in_binade(top)  # far from ties of the scale's few bits, unless exact
@@ -232,12 +241,13 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
         encoding = min(np.float32(elements.largest * scales.largest) / whole, limit) if whole else one
         quotients = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
         scale_codes = scales.codes(quotients, overflow="saturate")
-        factors = scales.decode(scale_codes).astype(np.float32) * (one / encoding)
+        tensor_scale = one / encoding
+        factors = scales.decode(scale_codes).astype(np.float32) * tensor_scale
         scaled = numbers * np.minimum(one / factors, limit)[..., np.newaxis]
     codes = np.where(is_special[..., np.newaxis], 0, elements.codes(scaled, overflow="saturate"))
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
-    return codes.astype(elements.code_dtype), scale_codes, one / encoding
+    return codes.astype(elements.code_dtype), scale_codes, tensor_scale
 
 
 def dequantize_block(
@@ -289,10 +299,3 @@ def _quotients(
     least = ((np.maximum(powers, 0) + 1) << 23).astype(np.uint32)[..., np.newaxis]
     sign = np.uint32(1 << 31)
     return np.where(bits & ~sign >= least, moved, bits & sign)
-
-
-def _exponents(magnitude: NDArray[np.float64], policy: str, fmt: Format, center: int | None) -> NDArray[np.int64]:
-    """The binary logarithms of positive numbers of at most 24 bits, rounded to integers by a policy."""
-    fraction, exponent = np.frexp(magnitude)
-    up = np.ldexp(fraction, 24) >= first_rounded_up(policy, fmt, 23, center)  # exact
-    return exponent.astype(np.int64) - 1 + up

@@ -4,6 +4,7 @@ from typing import Any
 
 from golden import Format
 from golden.refusal import check_choice
+from hwgen.blocks.amax import AMAX
 from hwgen.blocks.block import Block, Design
 from hwgen.blocks.compressor import COMPRESSOR
 from hwgen.blocks.decoder import DECODER
@@ -17,7 +18,7 @@ from hwgen.blocks.random import RANDOM_WORDS
 from hwgen.blocks.readout import READOUT
 
 _ALL = (
-    DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT, RANDOM_WORDS,
+    DECODER, ENCODER, QUANTIZER, MAC, DOT, PE, READOUT, AMAX, RANDOM_WORDS,
     MULTIPLIER, ADDER, COMPRESSOR,
 )  # fmt: skip
 BLOCKS: dict[str, Block] = {block.name: block for block in _ALL}

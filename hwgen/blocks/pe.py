@@ -212,7 +212,7 @@ _CARRY_SAVE = Option(
     suffix="_carry_save",
     line=lambda core: f"Carry-save: the registers hold two rows of {core.exact.value_width + 1} bits; acc is their sum",
 )
-_STAGES = Option(
+STAGES = Option(
     "stages", int, "ranks of pipeline registers before the accumulator", range(MAX_STAGES + 1), suffix="_s{}"
 )
 INTERLEAVE = Option(
@@ -227,7 +227,7 @@ PE = Block(
     "processing element: a MAC with its accumulator, clear, enable and overflow",
     Pe,
     (A_FORMAT, B_FORMAT),
-    (LANES, *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE, _CARRY_SAVE, _STAGES, INTERLEAVE),
+    (LANES, *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE, _CARRY_SAVE, STAGES, INTERLEAVE),
     codes=("a", "b"),
     clocked=True,
     title=_title,

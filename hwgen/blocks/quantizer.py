@@ -112,7 +112,7 @@ class Quantizer(Checked, wiring.Component):
         source = wide(self.source)
         random = self.random[: self.random_bits] if self.random_bits else None
         rounder = self._elements.rounder(self.bits[: source.width], random)
-        return ScaleShape.of(self, source, rounder)
+        return ScaleShape.of(self.fmt, self.policy, self.top, source, rounder)
 
     @property
     def _elements(self) -> ElementRounding:
@@ -132,7 +132,7 @@ class Quantizer(Checked, wiring.Component):
             m.submodules[f"lane_{lane}"] = part = Module()
             numbers.append(dividend_parts(part, source, word, rounder, shape.depth))
         m.submodules.block = block = Module()
-        scale, is_special = _scale(block, shape, words, numbers)
+        scale, is_special = block_scale(block, shape, words, numbers)
         m.d.comb += self.scale.eq(scale | is_special.replicate(E8M0.width))
         quotient = QuotientShape(*shape.quotient_exponents)
         # the exponent of a quotient is that of the number, a field minus the bias, minus that of the scale
@@ -155,9 +155,9 @@ class ElementRounding:
 
     fmt: Format
     chosen: Options
-    random_bits: int | None
+    random_bits: int | None = None
 
-    def rounder(self, bits: Value, random: Value | None) -> Rounder:
+    def rounder(self, bits: Value, random: Value | None = None) -> Rounder:
         """The rounder of a number with these bits of the source."""
         rounding = self.chosen.rounding
         threshold = hybrid_threshold(self.chosen.source, bits) if rounding is Rounding.HYBRID else None
@@ -213,11 +213,11 @@ class ScaleShape:
     """Exponent of numbers that are so small that they were not normalized."""
 
     @classmethod
-    def of(cls, core: Quantizer, source: WideFormat, rounder: Rounder) -> ScaleShape:
-        """The shape of a quantizer whose elements have this rounder."""
-        further = rounder.normalized_from + rounder.may_lack_hidden - core.top - 1
+    def of(cls, fmt: Format, policy: str, top: int, source: WideFormat, rounder: Rounder) -> ScaleShape:
+        """The shape of the scale of elements that have this rounder."""
+        further = rounder.normalized_from + rounder.may_lack_hidden - top - 1
         depth = SCALE_EXPONENTS[0] - max(further, 0)
-        return cls(core.fmt, source, core.policy, core.top, depth, lowest_dividend(source, rounder, depth))
+        return cls(fmt, source, policy, top, depth, lowest_dividend(source, rounder, depth))
 
     @property
     def increment(self) -> int:
@@ -281,7 +281,7 @@ class QuotientShape:
         return replace(number, exponent=exponent, offset=self.offset, exponents=exponents, zero_exponent=zero_exponent)
 
 
-def _scale(m: Module, shape: ScaleShape, words: list[Value], numbers: list[Parts]) -> tuple[Value, Value]:
+def block_scale(m: Module, shape: ScaleShape, words: list[Value], numbers: list[Parts]) -> tuple[Value, Value]:
     """The code of the scale, as far as all numbers are finite, and whether one of them is not."""
     k, lanes = shape.source.fraction_bits, range(len(words))
     fields = [word[k:-1] for word in words]
@@ -350,12 +350,16 @@ def _rules(core: Quantizer) -> Rules:
     }
 
 
+def block_scale_line(policy: str, top: int) -> str:
+    """The header's words on the scale of a block."""
+    low, high = SCALE_EXPONENTS
+    return f"Scale: 2^({policy}(log2(largest magnitude)) {_less(top)}), from 2^{low} to 2^{high}"
+
+
 def _lines(core: Quantizer) -> list[str]:
     rules = _rules(core)
-    low, high = SCALE_EXPONENTS
-    exponent = f"{core.policy}(log2(largest magnitude)) {_less(core.top)}"
     return [
-        f"Scale: 2^({exponent}), from 2^{low} to 2^{high}; {rules['nan']}",
+        f"{block_scale_line(core.policy, core.top)}; {rules['nan']}",
         f"Rounding: {rules['rounding']}; {rules['overflow']}",
     ]
 
@@ -363,7 +367,7 @@ def _lines(core: Quantizer) -> list[str]:
 _FROM = Option(
     "from", str, "format of the numbers", SOURCES, argument="source", always=True, suffix="_{}", spelled=canonical
 )
-_POLICY = Option(
+POLICY = Option(
     "policy",
     str,
     "how the logarithm of the largest magnitude is rounded to the exponent of the scale; floor is OCP's, rceil and "
@@ -371,7 +375,7 @@ _POLICY = Option(
     POLICIES,
     suffix=lambda core: "" if core.policy == default_policy(core.fmt) else f"_{core.policy}",
 )
-_CENTER = Option(
+CENTER = Option(
     "center",
     int,
     "exponent of the binade of elements to which the largest magnitude is brought (default: that of the largest "
@@ -387,8 +391,8 @@ QUANTIZER = Block(
     (
         replace(LANES, help="number of elements in a block", always=True),
         _FROM,
-        _POLICY,
-        _CENTER,
+        POLICY,
+        CENTER,
         replace(
             ROUNDING,
             help="rounding mode of the elements (default: the format's); not mptorch",

@@ -22,6 +22,7 @@ from hwgen.coverage.numbers import (
     row_name,
 )
 from hwgen.coverage.points import Analysis, Point, View, event, word_point
+from hwgen.reference.amax import AmaxReference
 from hwgen.reference.conversions import DecoderReference, EncoderReference, QuantizerReference, ReadoutReference
 from hwgen.reference.reference import Columns, column, columns, parted
 from hwgen.reference.vectors import boundaries, random_binary32
@@ -271,3 +272,28 @@ class QuantizerAnalysis(Analysis):
         has_tie = (elements.outcome >= TIE_DOWN).any(axis=-1)
         conditions = [~finite | (top == 0), (scale == 0) | (scale == 254), has_tie, part == 0]
         return View(points, np.select(conditions, range(len(conditions)), -1))
+
+
+class AmaxAnalysis(Analysis):
+    """Largest magnitudes: classes of numbers, which lane has the largest one or none, and the scale."""
+
+    model: AmaxReference
+
+    def view(self, inputs: Columns, outputs: Columns) -> View:
+        core, order = self.model.core, self.model.order
+        codes = parted(inputs["bits"], core.source.width, core.lanes).astype(np.int64)
+        ranks, before = (
+            order.counted(codes, core.nan, core.infinity),
+            order.ranks_of(inputs["amax_in"].astype(np.int64)),
+        )
+        top, lanes = ranks.max(axis=-1), tuple(f"lane {lane}" for lane in range(core.lanes))
+        leader = np.where((ranks == top[:, np.newaxis]).sum(axis=-1) == 1, np.argmax(ranks, axis=-1), -1)
+        against = np.select([top > before, top == before], [0, 1], 2)
+        scale = outputs["scale"].astype(np.int64)
+        points = [
+            Point("class of a number", class_names(core.source), classes(core.source, codes)),
+            Point("only lane with the largest magnitude", lanes, np.where(top > before, leader, -1)),
+            Point("largest of the lanes, against amax", ("larger", "equal", "smaller"), against),
+            Point("scale", ("smallest", "others", "NaN"), np.select([scale == 0, scale == 255], [0, 2], 1)),
+        ]
+        return View(points, np.full(len(top), -1))

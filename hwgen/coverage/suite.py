@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hwgen.blocks.block import Design
-from hwgen.coverage.conversions import DecoderAnalysis, EncoderAnalysis, QuantizerAnalysis, ReadoutAnalysis
+from hwgen.coverage.conversions import (
+    AmaxAnalysis,
+    DecoderAnalysis,
+    EncoderAnalysis,
+    QuantizerAnalysis,
+    ReadoutAnalysis,
+)
 from hwgen.coverage.points import Analysis, Coverage, Point, event, join, size, take, transitions, words
 from hwgen.coverage.reachable import Reachable, Tick, evaluate
 from hwgen.coverage.sums import SumAnalysis
 from hwgen.reference import Pins, reference, trace
 from hwgen.reference.random import RandomReference, RegisterState
-from hwgen.reference.reference import Columns, Table, columns, rows
-from hwgen.reference.sums import PeReference
+from hwgen.reference.reference import ClockedReference, Columns, Table, columns, rows
 
 ANALYSES: dict[str, Callable[..., Analysis]] = {
     "decoder": DecoderAnalysis,
@@ -27,6 +32,7 @@ ANALYSES: dict[str, Callable[..., Analysis]] = {
     "dot": SumAnalysis,
     "pe": SumAnalysis,
     "readout": ReadoutAnalysis,
+    "amax": AmaxAnalysis,
 }
 """Analyses by the names of blocks; other blocks have that of the base class."""
 
@@ -86,7 +92,7 @@ class _Builder:
         self.classes: dict[str, int] = {}
 
     def suite(self, until_covered: bool) -> Suite:
-        if isinstance(self.model, PeReference):
+        if isinstance(self.model, ClockedReference):
             self._element(self.model, until_covered)
         elif isinstance(self.model, RandomReference):
             self._register()
@@ -218,9 +224,9 @@ class _Builder:
         self.tables.append(table)
         self.classes[name] = size(table)
 
-    # -- processing elements
+    # -- blocks with a register, clear and enable
 
-    def _element(self, model: PeReference, until_covered: bool) -> None:
+    def _element(self, model: ClockedReference, until_covered: bool) -> None:
         each = max(self.count // len(model.sequences), 8)
         for name in model.sequences:
             self._append(name, self._cycles(model, name, model.cycles_of(name, each, self.count)))
@@ -237,12 +243,12 @@ class _Builder:
         if tables:
             self._append(COVERAGE, join(tables))
 
-    def _cycles(self, model: PeReference, name: str, count: int) -> Table:
+    def _cycles(self, model: ClockedReference, name: str, count: int) -> Table:
         cycles, steps = model.sequence(name, count, self.rng)
         table = columns(cycles)
         steps = [step for step, seen in zip(steps, self._are_seen(table), strict=True) if seen]
         if steps:
-            inputs = columns([{**pins, "acc_in": before} for pins, before, _ in steps])
+            inputs = columns([{**pins, model.before: before} for pins, before, _ in steps])
             self.coverage.add(self.analysis.view(inputs, columns([after for *_, after in steps])).points)
         self.coverage.add(control_points(self.design, table))
         return table

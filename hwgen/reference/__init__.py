@@ -4,6 +4,7 @@ This folder checks hardware; it is the only one of hwgen that may call golden's 
 """
 
 from hwgen.blocks.block import Design
+from hwgen.reference.amax import AmaxReference
 from hwgen.reference.conversions import DecoderReference, EncoderReference, QuantizerReference, ReadoutReference
 from hwgen.reference.random import RandomReference
 from hwgen.reference.reference import Pins, Reference
@@ -19,6 +20,7 @@ REFERENCES: dict[str, type[Reference]] = {
     "dot": DotReference,
     "pe": PeReference,
     "readout": ReadoutReference,
+    "amax": AmaxReference,
     "random": RandomReference,
 }
 """Reference models by the names of blocks."""

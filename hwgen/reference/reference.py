@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from amaranth.hdl import Value
@@ -18,6 +18,7 @@ from golden.multi import MultiFormat
 from hwgen.blocks.block import Design
 from hwgen.datapath.ports import Bits, code_bits, code_widths, split
 from hwgen.netlist.emit import Port
+from hwgen.reference import trace
 
 Pins = Mapping[str, int]
 """Values of ports. A code of a pair of formats is one word here; the module has a second port for its select bit."""
@@ -108,6 +109,10 @@ class Reference(ABC):
         """Return values of the module's ports for at least ``count`` cycles; for clocked blocks, which override it."""
         raise NotImplementedError(f"the reference of the block {self.design.kind} has no cycles")
 
+    def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Return values of all :attr:`arguments` that are likely to show a fault."""
+        return self.stimuli(count, rng)
+
     # -- defined by each block
 
     @abstractmethod
@@ -130,6 +135,104 @@ class Reference(ABC):
         """Return these lines: the ports, with ``others``, an instance of the block's module, and ``lines``."""
         ports = self.design.ports
         return [*head(ports, *others), *instance(self.design.name, ports), *lines, "endmodule"]
+
+
+class ClockedReference(Reference):
+    """The reference model of a block with a register, ``clear`` and ``enable``.
+
+    ``columns`` describes single steps, from operands and the register's value before; ``cycles`` the clocked behaviour.
+    """
+
+    register: ClassVar[str]
+    """The output that is the register."""
+    follows: ClassVar[tuple[str, ...]] = ()
+    """Outputs that follow from the register alone."""
+    sequences: ClassVar[tuple[str, ...]]
+    """Names of sequences of operands and controls."""
+    patterns: ClassVar[Mapping[str, trace.Pattern]] = {}
+    """Patterns of the controls of sequences; others have random ones."""
+
+    @property
+    def before(self) -> str:
+        """The name of the register's value before a step."""
+        return f"{self.register}_in"
+
+    @property
+    def after(self) -> str:
+        """The name of the register's value after a step."""
+        return f"{self.register}_out"
+
+    @property
+    def arguments(self) -> Mapping[str, int]:
+        """The operands, and the register before the step."""
+        operands = {name: width for name, width in self.inputs.items() if name not in ("clear", "enable")}
+        return {**operands, self.before: self.outputs[self.register]}
+
+    @property
+    def results(self) -> Mapping[str, int]:
+        """The register after the step, and the other outputs that the step alone gives."""
+        names = {self.after: self.register} | {name: name for name in self.outputs if name != self.register}
+        return {name: self.outputs[port] for name, port in names.items()}
+
+    @property
+    def sticky(self) -> tuple[str, ...]:
+        """Outputs whose bits remain set until the register is cleared."""
+        return ()
+
+    @property
+    def cleared(self) -> Mapping[str, int]:
+        """The outputs after ``clear``."""
+        return dict.fromkeys(self.outputs, 0)
+
+    def step(self, pins: Pins, before: Mapping[str, int]) -> Mapping[str, int]:
+        """The outputs after a step, from those before."""
+        return self._joined(before, self.answer({**pins, self.before: before[self.register]}))
+
+    def _joined(self, before: Mapping[str, int], results: Mapping[str, int]) -> Mapping[str, int]:
+        outputs = {self.register if name == self.after else name: value for name, value in results.items()}
+        return {name: value | before[name] if name in self.sticky else value for name, value in outputs.items()}
+
+    def registers(self, step: trace.Step) -> trace.ElementState:
+        """The registers, whose next outputs are those of ``step``."""
+        core = self.design.core
+        return trace.ElementState(self.cleared, core.interleave, core.stages, step)
+
+    def operands(self, name: str, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Operands of a sequence."""
+        del name
+        return self.stimuli(count, rng)
+
+    def cycles_of(self, name: str, each: int, most: int) -> int:
+        """Number of operands of a sequence: ``each``, or as many as it takes, up to ``most``."""
+        del name, most
+        return each
+
+    def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+        """Values of the ports in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
+        return self.traced(self.stimuli(count, rng), trace.RANDOM, rng)[0]
+
+    def sequence(self, name: str, count: int, rng: np.random.Generator) -> tuple[list[dict[str, int]], list[Step]]:
+        """Values of the ports in each cycle of one of :attr:`sequences`, and its steps."""
+        return self.traced(self.operands(name, count, rng), self.patterns.get(name, trace.RANDOM), rng)
+
+    def traced(
+        self, operands: list[dict[str, int]], pattern: trace.Pattern, rng: np.random.Generator
+    ) -> tuple[list[dict[str, int]], list[Step]]:
+        """Values of the ports in each cycle, and the steps."""
+        steps: list[Step] = []
+
+        def step(pins: Pins, before: Mapping[str, int]) -> Mapping[str, int]:
+            inputs = {port: pins[port] for port in self.arguments if port != self.before}
+            results = self.answer({**inputs, self.before: before[self.register]})
+            steps.append((inputs, before[self.register], results))
+            return self._joined(before, results)
+
+        cycles = trace.processing_element(self.registers(step), operands, rng, pattern)
+        return [self.physical(cycle) for cycle in cycles], steps
+
+
+Step = tuple[dict[str, int], int, dict[str, int]]
+"""Operands, the register before, and the results of a step."""
 
 
 # -- cases as columns

@@ -20,9 +20,11 @@ from hwgen.blocks.pe import Pe
 from hwgen.datapath.ports import expression
 from hwgen.reference import trace, vectors
 from hwgen.reference.reference import (
+    ClockedReference,
     Columns,
     Pins,
     Reference,
+    Step,
     among,
     as_signed,
     codes_word,
@@ -196,9 +198,6 @@ class DotReference(SumReference):
         return self.asserting(*lines, "  always @* begin", *checks, "  end")
 
 
-Step = tuple[dict[str, int], int, dict[str, int]]
-"""Operands, the accumulator before, and the outputs of a step of a processing element."""
-
 _PATTERNS = {
     "overflow": trace.BACK_TO_BACK,
     "cancellation": trace.BACK_TO_BACK,
@@ -225,17 +224,17 @@ def _pool(name: str, fmt: Format) -> NDArray[np.int64]:
     return np.flatnonzero(values <= MODERATE)
 
 
-class PeReference(SumReference):
+class PeReference(ClockedReference, SumReference):
     """Processing elements: ``columns`` describes single steps, ``cycles`` the clocked behaviour."""
 
     core: Pe
-
+    register = "acc"
+    patterns = _PATTERNS
     sequences = ("specials", "overflow", "subnormals", "cancellation", "back to back", "idle", "clears", "random")
-    """Names of sequences of operands and controls."""
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Operands; most of them are moderate, so that sums stay finite."""
-        return self._operands("random", count, rng)
+        return self.operands("random", count, rng)
 
     @property
     def run(self) -> int:
@@ -268,7 +267,7 @@ class PeReference(SumReference):
             operands[first:last] = [pins] * (last - first)
         return operands
 
-    def _operands(self, name: str, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
+    def operands(self, name: str, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Operands of a sequence."""
         every = [np.arange(1 << fmt.width) for fmt in self.formats]
         pools = [_pool(name, fmt) for fmt in self.formats]
@@ -296,12 +295,6 @@ class PeReference(SumReference):
         return dict(pins)
 
     @property
-    def arguments(self) -> Mapping[str, int]:
-        """The operands, and the accumulator before the step."""
-        operands = {name: width for name, width in self.inputs.items() if name not in ("clear", "enable")}
-        return {**operands, "acc_in": self.outputs["acc"]}
-
-    @property
     def results(self) -> Mapping[str, int]:
         """The accumulator after the step, and the flags of the step alone."""
         names = {"acc_out": "acc", "flags": "flags", "overflow": "overflow"}
@@ -318,39 +311,11 @@ class PeReference(SumReference):
         """Outputs whose bits remain set until the accumulator is cleared."""
         return ("overflow", "flags") if self.core.has_flags else ("overflow",)
 
-    def step(self, pins: Pins, total: int) -> tuple[int, dict[str, int]]:
-        """The accumulator after a product, and the sticky outputs of this step alone."""
-        outputs = self.answer({**pins, "acc_in": total})
-        return outputs.pop("acc_out"), outputs
-
-    def registers(self, add: trace.Add) -> trace.ElementState:
-        """The registers, whose next accumulator and sticky outputs are those of ``add``."""
-        return trace.ElementState(self.core.interleave, self.core.stages, add, self.sticky)
-
-    def cycles(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
-        """Values of the ports in each cycle: see :func:`hwgen.reference.trace.processing_element`."""
-        return self._traced(self.stimuli(count, rng), trace.RANDOM, rng)[0]
-
     def sequence(self, name: str, count: int, rng: np.random.Generator) -> tuple[list[dict[str, int]], list[Step]]:
         """Values of the ports in each cycle of one of :attr:`sequences`, and its steps."""
-        operands, pattern = self._operands(name, count, rng), _PATTERNS.get(name, trace.RANDOM)
-        if name == "overflow" and self.run:
-            operands, pattern = self._run(operands), trace.Pattern(1, 1, 0)
-        return self._traced(operands, pattern, rng)
-
-    def _traced(
-        self, products: list[dict[str, int]], pattern: trace.Pattern, rng: np.random.Generator
-    ) -> tuple[list[dict[str, int]], list[Step]]:
-        steps: list[Step] = []
-
-        def add(pins: Pins, total: int) -> tuple[int, dict[str, int]]:
-            after, outputs = self.step(pins, total)
-            operands = {port: pins[port] for port in self.arguments if port != "acc_in"}
-            steps.append((operands, total, {"acc_out": after, **outputs}))
-            return after, outputs
-
-        cycles = trace.processing_element(self.registers(add), products, rng, pattern)
-        return [self.physical(cycle) for cycle in cycles], steps
+        if name != "overflow" or not self.run:
+            return super().sequence(name, count, rng)
+        return self.traced(self._run(self.operands(name, count, rng)), trace.Pattern(1, 1, 0), rng)
 
     def properties(self) -> list[str]:
         """From a reset to the first product, all outputs are 0."""

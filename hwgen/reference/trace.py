@@ -14,8 +14,8 @@ CARE = "care_"
 Cycle = dict[str, int]
 """Values before the rising edge of the clock: of all ports except the clock, and a flag for each output."""
 
-Add = Callable[[Mapping[str, int], int], tuple[int, Mapping[str, int]]]
-"""A function of operands and an accumulator; it returns the next accumulator and values of the sticky outputs."""
+Step = Callable[[Mapping[str, int], Mapping[str, int]], Mapping[str, int]]
+"""A function of operands and the outputs before a step; it returns the outputs after it."""
 
 RESET_CYCLES = 2
 
@@ -34,15 +34,14 @@ RANDOM, BACK_TO_BACK, IDLE, CLEARS = Pattern(), Pattern(1, 1, 1 / 64), Pattern(0
 
 
 class ElementState:
-    """The registers of a processing element, see :class:`hwgen.Pe`; ``add`` says what they hold next.
+    """The registers of a block with ``clear`` and ``enable``, see :class:`hwgen.Pe`; ``step`` says what they hold next.
 
-    The bits of the outputs in ``sticky`` remain set until the accumulator is cleared.
+    ``cleared`` are the outputs after ``clear``.
     """
 
-    def __init__(self, interleave: int, stages: int, add: Add, sticky: Sequence[str]):
-        self.cleared: Mapping[str, int] = {"acc": 0} | dict.fromkeys(sticky, 0)
-        self.stages = stages
-        self._interleave, self._add, self._sticky = interleave, add, sticky
+    def __init__(self, cleared: Mapping[str, int], interleave: int, stages: int, step: Step):
+        self.cleared, self.stages = cleared, stages
+        self._interleave, self._step = interleave, step
         self._reset()
 
     def _reset(self) -> None:
@@ -63,8 +62,7 @@ class ElementState:
         turn = self._time % self._interleave
         state = self.cleared if clear else self._accumulators[turn]
         if enable:
-            total, flags = self._add(pins, state["acc"])
-            state = {"acc": total} | {name: state[name] | flags[name] for name in self._sticky}
+            state = self._step(pins, state)
         self._accumulators[turn] = state
         self._coming = [*self._coming[1:], state]
         self._time += 1
@@ -111,7 +109,7 @@ def _chance(rng: np.random.Generator, probability: float) -> int:
 def processing_element(
     element: ElementState, products: Sequence[Mapping[str, int]], rng: np.random.Generator, pattern: Pattern = RANDOM
 ) -> list[Cycle]:
-    """Return cycles of a processing element with random ``clear`` and ``enable``, and a reset halfway.
+    """Return cycles of a block with random ``clear`` and ``enable``, and a reset halfway.
 
     ``products`` are values of the inputs for operands.
     """

@@ -10,6 +10,7 @@ import enum
 import functools
 import hashlib
 import inspect
+import itertools
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ import ml_dtypes
 import numpy as np
 
 import golden
+from golden.arithmetic.amax import SPECIALS
 from golden.arithmetic.blocks import POLICIES, SCALES
 from golden.compiler import compiler, library
 from golden.explain import explain
@@ -385,6 +387,32 @@ def _():
             yield golden.quantize_block(x, fmt, "ue4m3")
 
 
+@case("amax")
+def _():
+    for fmt in [*SINGLE, *WIDES]:
+        codes = sample(fmt, 400, 3).reshape(20, -1)
+        for nan, infinity in itertools.product(SPECIALS, SPECIALS):
+            yield from (golden.amax(codes, fmt, axis, nan=nan, infinity=infinity) for axis in (None, 0, (0, 1)))
+
+
+@case("amax_scale")
+def _():
+    for fmt in [*SINGLE, *WIDES]:
+        codes = sample(fmt, 400, 3)
+        yield from (golden.amax_scale(codes, "e2m1", fmt, policy) for policy in (None, *POLICIES))
+
+
+@case("quantize_hifloat4")
+@case("dequantize_hifloat4")
+@case("dot_hifloat4")
+def _():
+    rng = np.random.default_rng(6)
+    x = (rng.normal(size=(30, 64)) * np.exp2(rng.integers(-160, 120, (30, 1)))).astype(np.float32)
+    x[3, 4], x[5] = np.nan, 0
+    block = golden.quantize_hifloat4(x)
+    yield from (block, golden.dequantize_hifloat4(*block), golden.dot_hifloat4(block, block))
+
+
 @case("quantize_nvfp4")
 def _():
     for x in block_arrays():
@@ -413,6 +441,13 @@ def _():
             scales = 2.0 ** np.array([-500, -400, -149, -9, 0, 9, 400, 500])
             yield golden.quantization_snr(fmt, scales, distribution), golden.best_scale(fmt, distribution)
         yield golden.quantization_snr(fmt, np.empty(0)), golden.quantization_snr(fmt, np.array(1.0))
+
+
+@case("rounding_errors")
+def _():
+    x = np.random.default_rng(4).normal(size=300).astype(np.float32)
+    for fmt in SINGLE:
+        yield [attempt(golden.rounding_errors, fmt, x, rounding, 5) for rounding in (None, "to_odd", "stochastic")]
 
 
 @case("calibrate")

@@ -41,6 +41,7 @@ DESIGNS = [
     *(build("dot", name) for name in TRIO),
     build("quantizer", "e2m1", lanes=4),
     build("readout", "hif8", target="hif8"),
+    build("amax", "e2m1", source="ocp_e4m3", lanes=2),
     build("pe", "e5m2b1"),
     build("pe", "hif8", lanes=2, scale_bits=3),
     build("pe", "ocp_e5m2", stages=1, flags=True),
@@ -163,7 +164,9 @@ def test_the_description(design, tmp_path):
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**description, "latency": "none"}, SCHEMA)
     wires = {port["name"]: port["width"] for port in description["ports"]}
-    codes = design.codes or {"codes" if design.kind == "quantizer" else "code": design.formats[0]}
+    names = {"quantizer": ("codes", 0), "amax": ("bits", -1)}
+    name, place = names.get(design.kind, ("code", 0))
+    codes = design.codes or {name: design.formats[place]}
     widths = {fmt["name"]: fmt["width"] for fmt in description["formats"]}
     for name, fmt in codes.items():
         members = getattr(fmt, "members", None) or (fmt,)

@@ -40,6 +40,7 @@ DESIGNS = {
     "hybrid encoder": ("encoder", "hif8", {"rounding": "hybrid"}),
     "encoder of subnormals": ("encoder", "ocp_e5m2", {"source": "binary16"}),
     "quantizer": ("quantizer", "ocp_e4m3", {"lanes": 2}),
+    "largest magnitude": ("amax", "ocp_e4m3", {"lanes": 2}),
     "decoder": ("decoder", "hif8", {"target": "binary16"}),
     "readout": ("readout", "hif8", {}),
     "random words": ("random", "", {"lanes": 3}),

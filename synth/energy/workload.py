@@ -4,7 +4,8 @@ MACs, dot products and processing elements add products to running sums of :data
 ends early. With N accumulators in turn, N sums run at the same time. A readout reads each state of such a sum. Codes
 are those of :func:`synth.energy.data.nearest`, at the scale of :func:`synth.energy.data.scaled`; blocks with scales are
 quantized by :func:`golden.quantize_block`. Random words are uniform, other controls constant: scales of the port
-``scale`` are 0, and an encoder with the port ``hybrid`` rounds so.
+``scale`` are 0, and an encoder with the port ``hybrid`` rounds so. A largest magnitude starts again after as many words
+of numbers.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +22,11 @@ from golden.wide import state_format, wide
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.reference import REFERENCES, Reference, reference
+from hwgen.reference.amax import AmaxReference
 from hwgen.reference.random import RegisterState
 from hwgen.reference.reference import column, integers
+from hwgen.reference.reference import columns as columns_of
+from hwgen.reference.reference import rows as rows_of
 from hwgen.reference.sums import SumReference
 from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
 from synth.energy.simulator import Stimuli
@@ -99,7 +103,9 @@ def workload(design: Design, data: Data, operations: int) -> Workload:
     reset = RESET if any(port.name == "rst" for port in design.ports) else 0
     warm_up = reset + WARM_UP + design.latency
     total = warm_up + operations - reset
-    if design.kind in _OPERANDS:
+    if isinstance(model, AmaxReference):
+        inputs, outputs = _amax(model, data, total)
+    elif design.kind in _OPERANDS:
         inputs = _OPERANDS[design.kind](model, data, total)
         outputs = model.columns(inputs)
     else:
@@ -180,7 +186,20 @@ def _readout(model: Reference, data: Data, count: int) -> Columns:
     return {"acc": _narrow(acc, model.inputs["acc"]), **scale, **_random(model, count)}
 
 
-# -- sums
+# -- blocks with a register, and sums
+
+
+def _amax(model: AmaxReference, data: Data, count: int) -> tuple[Columns, Columns]:
+    """Largest magnitudes of :data:`TERMS` words of numbers, with ``clear`` at the first."""
+    core, lanes = model.core, model.core.lanes
+    codes = nearest(core.source, scaled(core.source, data.streams(count * lanes)[0])).reshape(count, lanes)
+    clear = (np.arange(count) % TERMS == 0).astype(np.uint64)
+    inputs = {"clear": clear, "enable": np.ones(count, np.uint64), "bits": _words(codes, core.source.width)}
+    rows, state = [], model.cleared
+    for pins in rows_of(inputs):
+        state = model.step(pins, model.cleared if pins["clear"] else state)
+        rows.append(state)
+    return inputs, columns_of(rows)
 
 
 def _sums(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:

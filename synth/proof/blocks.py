@@ -24,6 +24,7 @@ from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.bitslice import all_words, evaluated, words_of
 from synth.proof.codes import Numbers
 from synth.proof.gates import Gate, Netlist, NotShownError
+from synth.proof.largest import Largest, refute
 from synth.proof.solver import Claim, Pins, Proof, Search, Solver
 from synth.proof.unroll import UNDEFINED
 
@@ -98,12 +99,11 @@ class QuantizerProof(Proof):
         width = self.source.width
         return dict(zip(self.netlist.input_nets("bits")[lane * width : (lane + 1) * width], word, strict=True))
 
-    def leads(self, place: int, lane: int) -> int:
-        """The net that says whether a lane has the first bits of the largest level, to a place; 1 above the first."""
-        return 1 if place == self.width else self.word(f"lane_{lane}_leads_to_bit_{place}")[0]
-
-    def level_bits(self) -> list[int]:
-        return [self.word(f"largest_level_bit_{place}")[0] for place in range(self.width)]
+    @cached_property
+    def largest(self) -> Largest:
+        """The circuit that finds the largest level."""
+        items = [f"lane_{lane}" for lane in range(self.core.lanes)]
+        return Largest("largest_level", self.width, items, self.word, self.levels_of)
 
     # -- levels and scales
 
@@ -170,40 +170,30 @@ class QuantizerProof(Proof):
         """
         solver, width = Solver(), self.source.width
         word, largest = solver.variable("bits", width), solver.variable("level", self.width)
-        known = self.lane(lane, word) | dict(zip(self.level_bits(), largest, strict=True))
-        level, rounds = self.level(word), self.shape.increment
-        places = range(0 if rounds else 1, self.width)
-        nets = [self.leads(place, lane) for place in places]
-        same = [level[place:] == largest[place:] for place in places]
-        claim = solver.same(self.levels_of(solver, known, nets), same)
+        level, rounds, known = self.level(word), self.shape.increment, self.lane(lane, word)
+        claim = self.largest.leads_are_right(solver, known, f"lane_{lane}", level, largest, 0 if rounds else 1)
         if rounds:
+            known |= zip(self.largest.bits(), largest, strict=True)
             (up,) = self.levels_of(solver, known, self.word(f"lane_{lane}_rounds_up"))
             for number, own in self.levels.items():
                 if own.up_from <= own.high:
-                    claim &= (largest == number).implies(up == (same[0] & (word[:-1] >= own.up_from)))
+                    claim &= (largest == number).implies(up == ((level == largest) & (word[:-1] >= own.up_from)))
                 elif self.tables[number, 1] != own.scale:
                     claim &= (largest == number).implies(~up)
         here = (level <= largest) & (largest <= self.shape.special_level)
         pins = solver.search(here.implies(claim), {"bits": word})
-        self._refute(f"lane {lane} leads", pins and self._pins({lane: pins["bits"]}))
+        refute(f"lane {lane} leads", pins and self._pins({lane: pins["bits"]}))
 
     def _bit(self, place: int) -> None:
         """A bit of the largest level is 1 if a lane that leads to the bit before has it."""
         solver, width = Solver(), self.source.width
-        known: dict[int, Bool] = {}
         numbers = [solver.variable(f"bits_{lane}", width) for lane in range(self.core.lanes)]
-        some = []
-        for lane, word in enumerate(numbers):
-            known |= self.lane(lane, word)
-            lead = self.leads(place + 1, lane)
-            known[lead] = solver.true if lead == 1 else solver.variable(f"leads_{lane}", 1)[0]
-            some.append(known[lead] & self.level(word)[place])
-        bit = self.word(f"largest_level_bit_{place}")
-        claim = solver.same(self.levels_of(solver, known, bit), [solver.any(some)])
+        known = {net: bit for lane, word in enumerate(numbers) for net, bit in self.lane(lane, word).items()}
+        claim = self.largest.bit_is_right(solver, known, place, [self.level(word) for word in numbers])
         words = {f"bits_{lane}": word for lane, word in enumerate(numbers)}
         found = solver.search(claim, words)
         pins = found and self._pins(dict(enumerate(found.values())))
-        self._refute(f"bit {place} of the largest level", pins)
+        refute(f"bit {place} of the largest level", pins)
 
     def _some_lane(self) -> None:
         """The scale rounds up if a lane does; if zeros have another scale than other numbers, a number is not zero."""
@@ -235,7 +225,7 @@ class QuantizerProof(Proof):
 
     def _evaluated(self, nets: Sequence[int]) -> NDArray[np.int64]:
         """The word of some nets by whether a number is not zero, the largest level, and whether that rounds up."""
-        unknown = [*(self.word("scale_rounds_up") if self.shape.increment else (0,)), *self.level_bits()]
+        unknown = [*(self.word("scale_rounds_up") if self.shape.increment else (0,)), *self.largest.bits()]
         unknown += self.word("has_nonzero") if self._has_nonzero else (0,)
         planes = all_words(len(unknown))
         known = {net: plane for net, plane in zip(unknown, planes, strict=True) if net}
@@ -313,7 +303,7 @@ class QuantizerProof(Proof):
         code = cat(*self.levels_of(solver, self._known(lane, words), self._codes(lane)))
         found = solver.search(code == 0, {"bits": words["bits"]})
         pins = found and self._pins({lane: found["bits"], lane - 1: int(self.source.infinity or 0)})
-        self._refute(f"element {lane} of a special block", pins)
+        refute(f"element {lane} of a special block", pins)
 
     def _element(self, lane: int) -> Iterator[tuple[str, Search]]:
         """Claims on all numbers and scales, as far as the number is not beyond the largest one of the block's scale.
@@ -362,9 +352,3 @@ class QuantizerProof(Proof):
         lanes, width = self.core.lanes, self.source.width
         bits = sum(number << lane % lanes * width for lane, number in numbers.items())
         return {"bits": bits, **({"random": random} if self.core.random_bits else {})}
-
-    @staticmethod
-    def _refute(what: str, pins: Pins | None) -> None:
-        """Raise unless nothing was found: inputs that contradict a part are only suspects."""
-        if pins is not None:
-            raise NotShownError(f"{what} may be wrong", [pins])

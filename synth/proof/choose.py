@@ -9,6 +9,7 @@ Products, values and codes come from the reference model.
 import numpy as np
 
 from golden import WIDE, WideFormat
+from hwgen.blocks.amax import Amax
 from hwgen.blocks.block import GENERATOR, PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.blocks.dot import Dot
@@ -19,6 +20,7 @@ from hwgen.blocks.quantizer import Quantizer
 from hwgen.blocks.readout import Readout
 from hwgen.datapath.goal import SPEED
 from hwgen.datapath.random import Random
+from synth.proof.amax import AmaxProof
 from synth.proof.blocks import QuantizerProof
 from synth.proof.cases import Products
 from synth.proof.codes import EncoderProof, ReadoutProof
@@ -66,6 +68,8 @@ def _proof(design: Design) -> type[Proof] | str:
             return f"{_TOO_MANY}, and the proof supports blocks of two lanes or more only"
         case Quantizer():
             return QuantizerProof
+        case Amax():
+            return AmaxProof
         case Mac() | Dot() | Pe() as core:
             return _sum_proof(core)
         case Random():

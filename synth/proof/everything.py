@@ -11,6 +11,7 @@ from typing import Any
 
 import golden
 from golden import Overflow, Rounding
+from golden.arithmetic.amax import SPECIALS
 from golden.arithmetic.blocks import POLICIES
 from golden.lfsr import EXPONENTS
 from golden.refusal import Refusal
@@ -65,6 +66,7 @@ def designs() -> list[Design]:
         *_encoders(blocks),
         *each("quantizer", signed, source="bfloat16", lanes=1, policy=[*POLICIES]),
         *each("quantizer", signed),
+        *_largest(blocks),
         *each("encoder", SOME, source=_WIDE, scale_bits=6),
         *each("readout", SOME, target=["binary32", "ocp_e4m3"], terms=16, result_scale_bits=4),
         *(build("readout", name, **options) for name in blocks for options in ({}, {"target": name})),
@@ -128,6 +130,14 @@ def _encoders(blocks: Iterable[str]) -> Iterator[Design]:
     yield from chosen.values()
     for source in ("binary16", "bfloat16"):
         yield build("encoder", "hif8", source=source, rounding=Rounding.HYBRID, rounding_pin=True)
+
+
+def _largest(blocks: Iterable[str]) -> Iterator[Design]:
+    """Largest magnitudes of the codes of each format, and of the sources of quantizers."""
+    yield from each("amax", ["e2m1"], source=[*blocks], lanes=4, nan=[*SPECIALS], infinity=[*SPECIALS])
+    yield from each("amax", (*SOME, "e2m1"), source=["binary32", "bfloat16", "binary16"], lanes=8, policy=[*POLICIES])
+    yield build("amax", "hif8", lanes=32, stages=4, center=0)
+    yield build("amax", "gc_1_0_7_b0", lanes=2, policy="nearest")  # whose scales depend on subnormals
 
 
 def _sums() -> Iterator[Design]:

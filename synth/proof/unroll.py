@@ -79,7 +79,15 @@ def parse(text: str, top: str, pipeline: Pipeline = COMBINATIONAL, free: bool = 
     return module.follow(data, results, [module.levels(rst=0, enable=1, in_valid=1), *running, {}])
 
 
-def parse_step(text: str, top: str, stages: int, interleave: int, rows: bool = False) -> Netlist:
+def parse_step(
+    text: str,
+    top: str,
+    stages: int,
+    interleave: int,
+    rows: bool = False,
+    register: str = "acc",
+    follows: Sequence[str] = (),
+) -> Netlist:
     """A step of a processing element: from the inputs of a cycle and the accumulator to the accumulator afterwards.
 
     The netlist has the codes, ``acc_in`` and ``scale`` as inputs, and ``acc_out``, ``flags`` and ``overflow`` as
@@ -88,8 +96,12 @@ def parse_step(text: str, top: str, stages: int, interleave: int, rows: bool = F
     With ``rows`` it is a :class:`RowsNetlist`, and the registers are ``state``, not ``acc``, and ``overflow_so_far`` or
     ``flags_so_far``. ``acc_in`` is that state, and ``acc_out`` is ``acc`` in the cycle after the step, as are ``flags``
     and ``overflow``. ``enable`` remains an input: what it does is not checked here.
+
+    Other blocks with ``clear`` and ``enable`` have another ``register``, and outputs that ``follows`` names: it is
+    checked that these follow in the same cycle from the register.
     """
-    return _Module(json.loads(text)["modules"][top], top, True).step(stages, interleave, rows)
+    module = _Module(json.loads(text)["modules"][top], top, True)
+    return module.step(stages, interleave, rows, register, follows)
 
 
 def parse_register(text: str, top: str, source: Random) -> Netlist:
@@ -231,20 +243,25 @@ class _Module:
         names = [name for name, net in self._module["netnames"].items() if bit in net["bits"]]
         return min(names, key=lambda name: (name.startswith("$"), len(name)), default="one of them")
 
-    def step(self, stages: int, interleave: int, rows: bool) -> Netlist:
+    def step(self, stages: int, interleave: int, rows: bool, register: str, follows: Sequence[str]) -> Netlist:
         """See :func:`parse_step`."""
         for name in ("clear", "enable", "rst"):
             if len(self.inputs.get(name, ())) != 1:
                 raise self._error(f"must have the 1-bit port {name} among its inputs, like every processing element")
         status = [name for name in ("flags", "overflow") if name in self.outputs]
         words = {name: net["bits"] for name, net in self._module["netnames"].items()} if rows else self.outputs
-        own = ("state", "flags_so_far", "overflow_so_far") if rows else ("acc", *status)
+        own = ("state", "flags_so_far", "overflow_so_far") if rows else (register, *status)
         state = {name: words[name] for name in own if name in words}
         live = [bit for word in state.values() for bit in word if bit != "0" or not rows]
         has_registers = own[0] in state and self._registers.keys() >= set(live)
-        if not has_registers or not 2 <= len(state) <= (2 if rows else 3):
-            problem = "the registers state, and overflow_so_far or flags_so_far"
-            raise self._error(f"must have {problem if rows else 'registers at its outputs acc and overflow, or flags'}")
+        counts = range(2, 3 if rows else 4) if register == "acc" else range(1, 2)
+        if not has_registers or len(state) not in counts or not self.outputs.keys() >= {*follows}:
+            problem = "registers at its outputs acc and overflow, or flags"
+            if rows:
+                problem = "the registers state, and overflow_so_far or flags_so_far"
+            elif follows:
+                problem = f"a register at its output {register}, and the output {', '.join(follows)}"
+            raise self._error(f"must have {problem}")
         self._check_reset(stages, live)
         # bits that are always 0 are inputs of their own; so are registers for such bits, which may be a single one
         never = {bit: 0 for bit, data in self._registers.items() if rows and data == "0"}
@@ -259,19 +276,21 @@ class _Module:
             places.append(Flag.OVERFLOW.bit_length() - 1)
         if len(places) != sum(len(self.outputs[name]) for name in status):
             raise self._error("must have the registers state, and overflow_so_far or flags_so_far")
-        results = {"acc_out" if name == "acc" else name: self.outputs[name] for name in ("acc", *status)}
-        before: dict[str, Sequence[_Bit]] = {"acc_in": acc, "sticky": sticky}
+        after = f"{register}_out"
+        results = {after: self.outputs[register], **{name: self.outputs[name] for name in (*status, *follows)}}
+        before: dict[str, Sequence[_Bit]] = {f"{register}_in": acc, "sticky": sticky}
         data = {name: bits for name, bits in self.inputs.items() if name not in (CLOCK, "rst", "clear", "enable")}
         inputs = {**data, "clear": self.inputs["clear"], "enable": self.inputs["enable"]}
-        if rows:
+        now_follow = results if rows else {name: self.outputs[name] for name in follows}
+        if now_follow:
             try:
-                now = self.follow({}, results, [never], before)
+                now = self.follow({}, now_follow, [never], before)
             except NetlistError as error:
                 raise self._error(f"must have outputs that follow from {' and '.join(state)} alone") from error
         known = [self.levels(rst=0) | never] * (stages + 2)
         whole = self.follow(inputs, results, known, before, stages + 1 - interleave)
         if not rows:
-            return self._controlled(whole, [*data, "acc_in"], places)
+            return self._controlled(whole, [*data, f"{register}_in"], places, register)
         step = self._controlled(self._with_zeros(whole, before), [*data, "enable", "acc_in"], places)
         named = step.top, step.inputs, step.outputs, step.gates, step.driven, step.named
         return RowsNetlist(*named, now=self._with_zeros(now, before))
@@ -338,24 +357,28 @@ class _Module:
                 raise self._error(f"must be 0 after rst is 1; {cycle} cycles later an output may be 1")
             known = self._constants(self._held(known) | self.levels(rst=0))
 
-    def _controlled(self, whole: Netlist, inputs: Sequence[str], places: Sequence[int]) -> Netlist:
+    def _controlled(
+        self, whole: Netlist, inputs: Sequence[str], places: Sequence[int], register: str = "acc"
+    ) -> Netlist:
         """The step from some inputs, without ``clear`` and maybe with ``enable``, if others follow from it.
 
-        ``places`` are those of the sticky bits that the outputs behind the accumulator go with.
+        ``places`` are those of the sticky bits that the outputs behind the accumulator go with; outputs behind these
+        follow from the accumulator.
         """
-        folder, first = Folder(whole), whole.outputs["acc_out"]
-        ports = {name: whole.input_nets(name) for name in ("clear", "enable", "acc_in", "sticky")}
+        before = f"{register}_in"
+        folder, first = Folder(whole), whole.outputs[f"{register}_out"]
+        ports = {name: whole.input_nets(name) for name in ("clear", "enable", before, "sticky")}
 
         def outputs(**levels: int) -> list[int]:
             numbers = folder.fold({net: level for name, level in levels.items() for net in ports[name]})
-            return [numbers[net] for net in whole.driven]
+            return [numbers[net] for net in whole.driven[: first + len(places)]]
 
         is_masked = "enable" in inputs
         cleared = [outputs(clear=1, enable=level) for level in (0, 1)]
-        empty = [outputs(clear=0, enable=level, acc_in=0, sticky=0) for level in (0, 1)]
+        empty = [outputs(clear=0, enable=level, **{before: 0}, sticky=0) for level in (0, 1)]
         if any(cleared[0]) or cleared[1] != empty[1] or (is_masked and cleared[0] != empty[0]):
             raise self._error("must clear its accumulator and its flags, and nothing else, while clear is 1")
-        kept = [*ports["acc_in"], *(ports["sticky"][place] for place in places)]
+        kept = [*ports[before], *(ports["sticky"][place] for place in places)]
         if not is_masked and outputs(clear=0, enable=0) != kept:
             raise self._error("must keep its accumulator and its flags while enable is 0")
         running = {"clear": 0} if is_masked else {"clear": 0, "enable": 1}

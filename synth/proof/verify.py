@@ -23,7 +23,7 @@ from hwgen.blocks.block import LFSR, Design
 from hwgen.blocks.pe import Pe
 from hwgen.datapath.random import Random
 from hwgen.reference import reference
-from hwgen.reference.sums import SumReference
+from hwgen.reference.reference import ClockedReference
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from synth.area.digest import sha256
@@ -161,10 +161,11 @@ class Subject:
         core, system_verilog, has_cells = self.design.core, self.is_system_verilog, self.has_cells
         model = reference(self.design)
         inputs = model.arguments
-        if isinstance(core, Pe):
-            text = mapping.with_adders(*module, system_verilog)
-            netlist = parse_step(text, self.top, core.stages, core.interleave, core.carry_save)
-            if core.carry_save:  # two rows with one bit more than the value, and sticky bits
+        if isinstance(model, ClockedReference):
+            text, rows = mapping.with_adders(*module, system_verilog), isinstance(core, Pe) and core.carry_save
+            shape = core.stages, core.interleave, rows, model.register, model.follows
+            netlist = parse_step(text, self.top, *shape)
+            if rows:  # two rows with one bit more than the value, and sticky bits
                 inputs = {**inputs, "acc_in": 2 * (inputs["acc_in"] - 2) + 3, "enable": 1}
         elif isinstance(core, Random):
             netlist = parse_register(mapping.with_adders(*module, system_verilog), self.top, core)
@@ -215,7 +216,7 @@ class Subject:
         prover = self.prover
         if isinstance(prover, str):
             return "", prover
-        if self.libraries and (prover.keeps_adders or isinstance(self.design.core, Pe)):
+        if self.libraries and (prover.keeps_adders or self.design.block.clocked):
             return "", "there are too many inputs to enumerate, and the proof needs full adders, not a library's cells"
         return PROVED, prover.method
 
@@ -388,7 +389,7 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
     rng = np.random.default_rng(list(subject.top.encode()))
     model = reference(subject.design)
-    stimuli = (model.near_stimuli if isinstance(model, SumReference) else model.stimuli)(STIMULI, rng)
+    stimuli = model.near_stimuli(STIMULI, rng)
     suspects = [{name: pins[name] for name in model.arguments} for pins in problem.cases]  # a step also has enable
     for cases in filter(None, (suspects, stimuli)):
         for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):

@@ -38,6 +38,7 @@ MORE = [
     ("decoder", ["hif8"], {"stages": 1}),
     ("readout", ["hif8"], {"target": "hif8"}),
     ("quantizer", ["e2m1"], {"lanes": 3, "stages": 1}),
+    ("amax", ["e2m1"], {"source": "hif8", "lanes": 3, "stages": 1}),
 ]
 ALL = [(design, "icarus") for design in DESIGNS]
 ALL += [exhaustive(design, "icarus") for design in MORE]

@@ -49,6 +49,7 @@ COMMANDS = [
     *(f"readout --to {target}" for target in ("binary16", "binary32", TOML)),
     f"readout --to {TOML} --rounding stochastic --random-bits 5 --stages 1",
     "quantizer --lanes 4",
+    f"amax --lanes 3 --from {TOML} --nan ignore --stages 1",
     "quantizer --from bfloat16 --policy nearest --stages 1",
 ]
 """Blocks with their options, without the format."""

@@ -197,6 +197,7 @@ DESIGNS = {
     "pe": build("pe", "hif8", flags=True),
     "interleaved pe": build("pe", "ocp_e4m3", stages=2, interleave=2),
     "carry-save pe": build("pe", "e2m1", lanes=4, accumulator="exact", carry_save=True),
+    "amax": build("amax", "ocp_e4m3", source="hif8", lanes=4, stages=1),
     "readout": build("readout", "ocp_e4m3", target="binary32"),
     "scaled readout": build("readout", "e2m1", target="hif8", result_scale_bits=4, scale_bits=2),
     "readout to codes": build("readout", "ocp_e4m3", target="ocp_e5m2", rounding="stochastic"),

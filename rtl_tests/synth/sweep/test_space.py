@@ -291,7 +291,7 @@ def test_files_with_the_same_name_are_told_apart(tmp_path):
         (
             "renamings = 8",
             "there must be a table for at least one of decoder, encoder, quantizer, mac, dot, pe, readout, "
-            "multiplier, adder",
+            "amax, multiplier, adder",
         ),
         ("mac = 3", "mac must be a table, not 3"),
         ('liberty = ["none.lib"]\n[mac]', "none.lib cannot be read: No such file or directory"),
