@@ -217,12 +217,12 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
     return known
 
 
-def check_accumulator(name: str, others: tuple[str, ...] = (RVBNA,)) -> str:
-    """Return one of :data:`ACCUMULATORS`, ``others`` or :data:`ALIGNED`; refuse any other. Hardware has no others."""
+def check_accumulator(name: str) -> str:
+    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA` or :data:`ALIGNED`; refuse any other."""
     lower = name.lower() if isinstance(name, str) else name
-    if lower in (*others, *ALIGNED):
+    if lower in (RVBNA, *ALIGNED):
         return lower
-    return check_name("accumulator", name, (*ACCUMULATORS, *others), f"{ALIGNED[0]} to {ALIGNED[-1]}")
+    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA), f"{ALIGNED[0]} to {ALIGNED[-1]}")
 
 
 def aligned_bits(accumulator: str) -> int | None:
