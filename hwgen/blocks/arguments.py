@@ -13,12 +13,11 @@ from amaranth.lib.wiring import In, Out
 
 import golden
 from golden import DEFAULT_RANDOM_BITS, WIDE, ExactAccumulator, Format, Rounding
-from golden.arithmetic.bulk import check_bulk_lanes
 from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS, POSITIVE
+from golden.wide import ACCUMULATORS, POSITIVE, check_bulk_lanes
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS

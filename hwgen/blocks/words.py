@@ -1,11 +1,10 @@
 """Texts that headers, JSON and docs share: names of formats, and rules of rounding, overflow and NaN."""
 
 from golden import ExactAccumulator, Format, get
-from golden.arithmetic.bulk import bulk_bits
 from golden.explain import hexadecimal, overflow_rule
 from golden.multi import MultiFormat
 from golden.options import Options
-from golden.wide import RVBNA, aligned_bits
+from golden.wide import RVBNA, aligned_bits, bulk_bits
 from hwgen.blocks.arguments import Accumulating
 
 Rules = dict[str, str]

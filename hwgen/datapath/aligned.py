@@ -57,15 +57,35 @@ class AlignedShape:
         return min(self.fraction_bits, self.target.fraction_bits)
 
     @property
+    def _lowest(self) -> int:
+        """Operands with a lowest number in two's complement, whose exponents are 1 more than those of their rows."""
+        return sum(operand.fmt.has_lowest for operand in (self.product.a, self.product.b))
+
+    @property
+    def bias(self) -> int:
+        """A product's exponent minus that of its rows."""
+        return self.product.bias + self._lowest
+
+    @property
+    def point(self) -> int:
+        """Bits of a product's significand after the point that belongs to the exponents of its rows."""
+        return self.product.fraction_bits - self._lowest
+
+    @property
+    def integer_bits(self) -> int:
+        """Bits of a product's significand before that point."""
+        return self.product.integer_bits + self._lowest
+
+    @property
     def addend_bits(self) -> int:
         """Bits of an aligned product without sign."""
-        return self.product.integer_bits + self.fraction_bits
+        return self.integer_bits + self.fraction_bits
 
     @property
     def sum_bits(self) -> int:
         """Bits of the sum's magnitude: the accumulator's significand is below 2."""
         product = ((1 << self.product.a.significand_bits) - 1) * ((1 << self.product.b.significand_bits) - 1)
-        largest = self.lanes * (product << self.fraction_bits >> self.product.fraction_bits)
+        largest = self.lanes * (product << self.fraction_bits >> self.point)
         return (largest + (2 << self.fraction_bits) - 1).bit_length()
 
     @property
@@ -82,7 +102,7 @@ class AlignedShape:
     @property
     def lsb_level(self) -> int:
         """Level of the weight of the frame's last bit."""
-        return self.frame.lsb_exponent + self.product.bias + self.exponent_offset
+        return self.frame.lsb_exponent + self.bias + self.exponent_offset
 
     @property
     def is_framed(self) -> bool:
@@ -98,7 +118,7 @@ class AlignedShape:
     @property
     def field_of_level_0(self) -> int:
         """The accumulator's field, or the result's, whose numbers have level 0 if the scale is 1."""
-        return self.target.bias - self.product.bias - self.exponent_offset
+        return self.target.bias - self.bias - self.exponent_offset
 
     @property
     def acc_levels(self) -> tuple[int, int]:
@@ -310,7 +330,7 @@ class Aligner(Repeated):
         if self.masks:
             significand = named(m, "nonzero_significand", Mux(self.is_zero, 0, significand))
         distance = named(m, "distance", (self.largest_level - self.level)[: shape.level_bits])
-        value, lost = _moved(m, "", significand, shape.product.fraction_bits, distance, shape)
+        value, lost = _moved(m, "", significand, shape.point, distance, shape)
         if shape.jams:
             value = Cat(value[0] | lost, value[1:])
         m.d.comb += self.row.eq(value ^ self.negative.replicate(len(value)))

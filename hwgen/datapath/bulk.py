@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from golden import WideFormat
-from golden.arithmetic.bulk import bulk_bits
+from golden.wide import bulk_bits
 from hwgen.datapath.adder import FloatAdder
 from hwgen.datapath.aligned import AlignedShape, aligned_rows, magnitude_of, sum_of_rows
 from hwgen.datapath.arithmetic import any_of, named, range_shape, reaches
@@ -65,7 +65,7 @@ class _Result(NumberShape):
     @property
     def bias(self) -> int:
         """Exponents are levels of first bits."""
-        return self.bulk.product.bias + self.bulk.exponent_offset
+        return self.bulk.bias + self.bulk.exponent_offset
 
     @property
     def unlimited(self) -> tuple[int, int]:

@@ -6,7 +6,7 @@ The reference is :mod:`golden.arithmetic.bulk`.
 from collections.abc import Sequence
 from functools import cached_property
 
-from golden.arithmetic.bulk import bulk_bits
+from golden.wide import bulk_bits
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form
 from synth.proof.bits import Bits, Bool, cat, ite

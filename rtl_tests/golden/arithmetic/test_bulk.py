@@ -11,8 +11,8 @@ import pytest
 import golden
 from golden import Flag
 from golden.arithmetic import native
-from golden.arithmetic.bulk import MAX_BULK_LANES
 from golden.compiler import compiler, library
+from golden.wide import MAX_BULK_LANES
 from rtl_tests.golden.arithmetic.test_aligned import FORMATS, PLACES, binary32, code, multiplied, split, stimuli
 from rtl_tests.support.blocks import generator
 
