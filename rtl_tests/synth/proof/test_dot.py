@@ -447,7 +447,7 @@ HOLES = {
         (
             r"assign acc_out = \{sign_out, code_out\};",
             r"assign acc_out = {sign_out, code_out ^ {acc_dominates & any_product & ~force_special"
-            r" & ~(|total[17:13]), 30'b0}};",
+            r" & ~(|total[16:13]), 30'b0}};",
         ),
     ),
     "flags of the number that the code of zero would be": (
