@@ -202,6 +202,9 @@ ALIGNED = tuple(_ALIGNED_BITS)
 RVBNA = "rvbna"
 """Name of the accumulator of :mod:`golden.arithmetic.bulk`, RISC-V's bulk normalization."""
 
+MAX_BULK_LANES = 1 << 14
+"""Most lanes whose sum is exact in binary64: they have 25 + log2(lanes) bits each."""
+
 
 @cache
 def wide(name: str) -> WideFormat:
@@ -217,12 +220,24 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
     return known
 
 
-def check_accumulator(name: str, others: tuple[str, ...] = (RVBNA,)) -> str:
-    """Return one of :data:`ACCUMULATORS`, ``others`` or :data:`ALIGNED`; refuse any other. Hardware has no others."""
+def check_accumulator(name: str) -> str:
+    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA` or :data:`ALIGNED`; refuse any other."""
     lower = name.lower() if isinstance(name, str) else name
-    if lower in (*others, *ALIGNED):
+    if lower in (RVBNA, *ALIGNED):
         return lower
-    return check_name("accumulator", name, (*ACCUMULATORS, *others), f"{ALIGNED[0]} to {ALIGNED[-1]}")
+    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA), f"{ALIGNED[0]} to {ALIGNED[-1]}")
+
+
+def check_bulk_lanes(argument: str, accumulator: str, lanes: int, joint: str = "must be") -> None:
+    """Refuse a number of lanes that bulk normalization does not have; other accumulators take any."""
+    if accumulator == RVBNA and (lanes & (lanes - 1) or not 1 <= lanes <= MAX_BULK_LANES):
+        allowed = f"a power of two up to {MAX_BULK_LANES} with accumulator {RVBNA!r}"
+        raise BadValue(argument, f"{joint} {allowed}, not {lanes}")
+
+
+def bulk_bits(lanes: int) -> int:
+    """Fraction bits of an aligned product: those of binary32, and log2(lanes) guard bits."""
+    return wide("binary32").fraction_bits + lanes.bit_length() - 1
 
 
 def aligned_bits(accumulator: str) -> int | None:

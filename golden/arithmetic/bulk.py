@@ -17,23 +17,7 @@ from numpy.typing import NDArray
 from golden.arithmetic.aligned import power, row_exponents
 from golden.arithmetic.sums import Products, lane_products, odd_sum
 from golden.flags import Flag
-from golden.refusal import BadValue
-from golden.wide import RVBNA, wide
-
-MAX_BULK_LANES = 1 << 14
-"""Most lanes whose sum is exact in binary64: they have 25 + log2(lanes) bits each."""
-
-
-def check_bulk_lanes(argument: str, accumulator: str, lanes: int, joint: str = "must be") -> None:
-    """Refuse a number of lanes that bulk normalization does not have; other accumulators take any."""
-    if accumulator == RVBNA and (lanes & (lanes - 1) or not 1 <= lanes <= MAX_BULK_LANES):
-        allowed = f"a power of two up to {MAX_BULK_LANES} with accumulator {RVBNA!r}"
-        raise BadValue(argument, f"{joint} {allowed}, not {lanes}")
-
-
-def bulk_bits(lanes: int) -> int:
-    """Fraction bits of an aligned product: those of binary32, and log2(lanes) guard bits."""
-    return wide("binary32").fraction_bits + lanes.bit_length() - 1
+from golden.wide import bulk_bits, wide
 
 
 def bulk_sums(products: Products, acc: NDArray[Any], lanes: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.aligned import aligned_sums
-from golden.arithmetic.bulk import bulk_sums, check_bulk_lanes
+from golden.arithmetic.bulk import bulk_sums
 from golden.arithmetic.exact import DEFAULT_TERMS, exact_sums
 from golden.arithmetic.options import SumOptions
 from golden.arithmetic.sums import Products, odd_sum, pack, product_sums
@@ -19,7 +19,7 @@ from golden.options import target_options
 from golden.refusal import BadValue
 from golden.rounding import codes_of
 from golden.rows import DEFAULT_RANDOM_BITS, Rounding
-from golden.wide import IEEE, POSITIVE, RVBNA, WideFormat, aligned_bits
+from golden.wide import IEEE, POSITIVE, RVBNA, WideFormat, aligned_bits, check_bulk_lanes
 
 
 def mac(

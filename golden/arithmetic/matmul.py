@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic import native
-from golden.arithmetic.bulk import check_bulk_lanes
 from golden.arithmetic.chain import Chains, run_in_numpy
 from golden.arithmetic.exact import MAX_TERMS, as_scale
 from golden.arithmetic.mac import added, random_words
@@ -19,7 +18,7 @@ from golden.bits import broadcast
 from golden.formats import Format
 from golden.refusal import BadValue, check_integer
 from golden.rows import DEFAULT_RANDOM_BITS
-from golden.wide import IEEE
+from golden.wide import IEEE, check_bulk_lanes
 
 MAX_THREADS = 256
 SMALL = 1 << 17

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden.arithmetic.aligned import row_exponents
-from golden.arithmetic.bulk import bulk_bits
 from golden.arithmetic.chain import Chains
 from golden.arithmetic.sums import product_cuts
 from golden.compiler import compiler, kept_library
 from golden.formats import Format
-from golden.wide import ACCUMULATORS, POSITIVE, RVBNA, WideFormat, aligned_bits, state_format
+from golden.wide import ACCUMULATORS, POSITIVE, RVBNA, WideFormat, aligned_bits, bulk_bits, state_format
 
 OPTIONS = ("-O3", "-std=c++17", "-ffp-contract=off", "-pthread")
 FOLDER = Path(__file__).parent / "cpp"

@@ -17,7 +17,7 @@ from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS, POSITIVE, check_accumulator
+from golden.wide import ACCUMULATORS, POSITIVE, check_bulk_lanes
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
@@ -86,8 +86,8 @@ class Accumulating(Checked):
     arguments to :meth:`_keep`, which checks those that several components have, and makes them attributes.
 
     The fields of ``sums`` are attributes of the component, too. ``exact`` is None unless the accumulator is ``exact``;
-    ``lanes`` is the number of products. Only with ``takes_aligned`` may the accumulator be one of
-    :data:`golden.wide.ALIGNED`.
+    ``lanes`` is the number of products. Only with ``takes_aligned`` may the accumulator be :data:`golden.wide.RVBNA` or
+    one of :data:`golden.wide.ALIGNED`.
     """
 
     takes_aligned = True
@@ -132,17 +132,15 @@ class Accumulating(Checked):
         **sums: Unpack[SumKeywords],
     ) -> None:
         formats = operand_formats(a_format, b_format)
-        if "accumulator" in sums:
-            if self.takes_aligned:
-                check_accumulator(sums["accumulator"], others=())
-            else:
-                check_name("accumulator", sums["accumulator"], ACCUMULATORS)
+        if "accumulator" in sums and not self.takes_aligned:
+            check_name("accumulator", sums["accumulator"], ACCUMULATORS)
         self.sums = SumOptions.of(*formats, block_scale=block_scale, **sums)
         vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
         self.exact, accumulator = self.sums.exact, self.accumulator
         if self.exact is None and sums.get("terms") is not None:
             raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
         self.lanes = check_integer("lanes", lanes, 1, MAX_LANES)
+        check_bulk_lanes("lanes", accumulator, self.lanes)
         if self.terms is not None and self.terms < self.lanes:
             raise BadValue("terms", f"must be at least the {self.lanes} lanes, not {self.terms}")
         self.has_overflow = check_flag("overflow", overflow)

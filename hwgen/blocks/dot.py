@@ -32,12 +32,12 @@ class Dot(Accumulating, wiring.Component):
     a_format, b_format : Format or str
         ``b_format`` defaults to ``a_format``.
     lanes : int
-        Number of products, 1 to 32.
+        Number of products, 1 to 32; with accumulator ``rvbna`` a power of two.
     accumulator, terms, scale_bits, overflow, flags, zero
         See :class:`hwgen.Mac`; the product of each lane counts as a term.
     block_scale : Format or str, optional
         Format of the scales of two blocks, one of :data:`golden.arithmetic.blocks.SCALES`, which excludes
-        ``scale_bits``. Needs an accumulator that rounds; an aligned one needs ``e8m0``.
+        ``scale_bits``. Needs an accumulator that rounds; ``rvbna`` and aligned ones need ``e8m0``.
     fabric : str
         ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
     optimize : str

@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 
 from golden import Format
 from golden.arithmetic.options import SumKeywords
-from golden.wide import ALIGNED, wide
+from golden.wide import ALIGNED, RVBNA, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RESULT
@@ -33,7 +33,7 @@ class Mac(Accumulating, wiring.Component):
     accumulator : str
         ``binary16``, ``bfloat16``, ``binary32``: ties to even, subnormals kept, overflow to infinity, canonical NaN;
         ``dlfloat16``: ties away from zero, flushed below its smallest value; ``exact``: see
-        ``golden.ExactAccumulator``.
+        ``golden.ExactAccumulator``; ``rvbna`` and ``aligned6`` to ``aligned40``: see :func:`golden.mac`.
     terms : int, optional
         With ``exact`` only: number of products that fit without overflow. Default: 1024.
     scale_bits : int
@@ -82,7 +82,7 @@ class Mac(Accumulating, wiring.Component):
         if self.optimize == SPEED:
             self._fast(m)
             return m
-        if self.accumulator in ALIGNED:
+        if self.accumulator in (RVBNA, *ALIGNED):
             self._add_rounded(m)
             return m
         formats = self.a_format, self.b_format

@@ -12,7 +12,7 @@ from golden.arithmetic.exact import MAX_TERMS
 from golden.bits import MAX_SCALE_BITS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
-from golden.wide import ALIGNED, ZEROS
+from golden.wide import ALIGNED, RVBNA, ZEROS
 from hwgen.blocks.block import Option
 from hwgen.datapath.goal import FABRICS, GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
@@ -68,12 +68,13 @@ def scale_line(what: str, bits: int) -> str:
 ACCUMULATOR = Option(
     "accumulator",
     str,
-    f"format of the accumulator, or {ALIGNED[0]} to {ALIGNED[-1]}: sums truncated below the largest exponent",
-    (*ACCUMULATORS, *ALIGNED),
+    f"format of the accumulator; or {RVBNA}, RISC-V's bulk normalization, or {ALIGNED[0]} to {ALIGNED[-1]}, sums "
+    "truncated below the largest exponent",
+    (*ACCUMULATORS, RVBNA, *ALIGNED),
     always=True,
     suffix="_{}",
     spelled=canonical,
-    listing=f"{', '.join(ACCUMULATORS)}, or {ALIGNED[0]} to {ALIGNED[-1]}",
+    listing=f"{', '.join((*ACCUMULATORS, RVBNA))}, or {ALIGNED[0]} to {ALIGNED[-1]}",
 )
 TERMS = Option(
     "terms",
@@ -95,7 +96,7 @@ BLOCK_SCALE = Option(
     "block-scale",
     Format,
     f"format of the scales of two blocks, which multiply the products, with ports a_scale and b_scale: "
-    f"{', '.join(SCALES[:-1])} or {SCALES[-1]}; aligned accumulators take e8m0 only, exact ones none",
+    f"{', '.join(SCALES[:-1])} or {SCALES[-1]}; {RVBNA} and aligned accumulators take e8m0 only, exact ones none",
     suffix="_block_{}",
     line=lambda core: f"Scale: products are multiplied by a_scale * b_scale, codes of {core.block_scale.name}",
 )

@@ -4,7 +4,7 @@ from golden import ExactAccumulator, Format, get
 from golden.explain import hexadecimal, overflow_rule
 from golden.multi import MultiFormat
 from golden.options import Options
-from golden.wide import aligned_bits
+from golden.wide import RVBNA, aligned_bits, bulk_bits
 from hwgen.blocks.arguments import Accumulating
 
 Rules = dict[str, str]
@@ -62,6 +62,11 @@ def sum_rules(core: Accumulating) -> Rules:
         cut = f"truncated {fraction_bits} bits below the largest exponent of all addends that are not 0"
         kept = min(fraction_bits, get("binary32").rows[-1].fraction_bits)
         rounding = f"products and accumulator are {cut}; their sum is truncated to {kept} fraction bits"
+        return wide_rules("binary32") | {"rounding": rounding}
+    if core.accumulator == RVBNA:
+        bits = bulk_bits(core.lanes)
+        products = f"products are rounded to odd {bits} bits below their largest exponent"
+        rounding = f"{products}, their exact sum to odd in binary32, and its sum with the accumulator to odd again"
         return wide_rules("binary32") | {"rounding": rounding}
     if core.exact is None:
         rules = wide_rules(core.accumulator)

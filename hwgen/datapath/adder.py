@@ -61,12 +61,20 @@ class FloatAdder:
     """The hardware of ``round(acc_in + product)``, with ``flags`` as in :func:`golden.flags.of_sum`.
 
     The product is one of normalized operands, or another number with a leading 1. ``zero`` is the sign of a zero
-    result, one of :data:`golden.wide.ZEROS`.
+    result, one of :data:`golden.wide.ZEROS`. The sum is rounded to the nearest number, or ``to_odd``.
     """
 
-    def __init__(self, accumulator: WideFormat, product: NumberShape, *, flags: bool = False, zero: str = IEEE):
+    def __init__(
+        self,
+        accumulator: WideFormat,
+        product: NumberShape,
+        *,
+        flags: bool = False,
+        zero: str = IEEE,
+        to_odd: bool = False,
+    ):
         self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
-        self.zero = zero
+        self.zero, self.to_odd = zero, to_odd
 
     def add(self, m: Module, product: PureInterface, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
@@ -211,8 +219,8 @@ class FloatAdder:
         """
         fmt = self.accumulator
         tail_bits = len(significand) - (fmt.fraction_bits + 1)
-        ties = "away" if fmt.flush else "to even"
-        chapter(m, f"Round: {len(significand)} bits to {fmt.fraction_bits + 1}, to nearest, ties {ties}")
+        how = "to odd" if self.to_odd else "to nearest, ties away" if fmt.flush else "to nearest, ties to even"
+        chapter(m, f"Round: {len(significand)} bits to {fmt.fraction_bits + 1}, {how}")
         kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
         missing = total.unit_missing
         below = named(m, "below", (rest ^ missing.replicate(tail_bits - 1)).any() | aligned.sticky)
@@ -221,8 +229,11 @@ class FloatAdder:
         # half, odd and missing covers both.
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
         at_tie = named(m, "round_up_at_tie", (half & missing) | (odd & (half | missing)))
-        up = named(m, "round_up", Mux(below, half, at_tie))
+        inexact = below | (half ^ missing)
+        up = named(m, "round_up", ~inexact & half if self.to_odd else Mux(below, half, at_tie))
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
+        if self.to_odd:
+            packed = Cat(packed[0] | inexact, packed[1:])
         packed = named(m, "rounded", packed[: fmt.fraction_bits + len(exponent)])
         # A carry into the exponent of infinities leaves the fraction 0, which is infinity already. If sums are flushed,
         # the only special value has a fraction of ones, which a carry clears.
@@ -231,7 +242,7 @@ class FloatAdder:
         return (
             packed,
             named(m, "too_large_before_rounding", aligned.product_too_large | infinite),
-            below | (half ^ missing),
+            inexact,
         )
 
     def _pack(

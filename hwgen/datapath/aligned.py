@@ -7,6 +7,7 @@ addends that are not zero decides where all of them are cut. What remains is sho
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
@@ -14,14 +15,17 @@ from amaranth.lib.wiring import In, Out
 from golden import WideFormat
 from golden.wide import wide
 from hwgen.datapath.arithmetic import any_of, extended, largest, named, plus, range_shape, reaches
-from hwgen.datapath.goal import AREA, ASIC, FPGA
+from hwgen.datapath.goal import ASIC, FPGA
 from hwgen.datapath.multiplier import Lane
-from hwgen.datapath.normalize import normalized, signed_magnitude
+from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import ProductShape, Scale
-from hwgen.datapath.rows import chained, zero_is_silent
+from hwgen.datapath.rows import SumShape, chained, in_frame, zero_is_silent
 from hwgen.datapath.sums import Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
+
+FEWEST_COUNTED = 4
+"""From this number of rows, counting their signs once takes fewer adders than a bit of each in two places."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,9 @@ class AlignedShape:
     scale_exponents: tuple[int, int] = (0, 0)
     fabric: str = ASIC
 
+    jams: ClassVar[bool] = False
+    """Whether addends are rounded to odd, not truncated."""
+
     @property
     def target(self) -> WideFormat:
         """The accumulator's format."""
@@ -50,21 +57,57 @@ class AlignedShape:
         return min(self.fraction_bits, self.target.fraction_bits)
 
     @property
+    def _lowest(self) -> int:
+        """Operands with a lowest number in two's complement, whose exponents are 1 more than those of their rows."""
+        return sum(operand.fmt.has_lowest for operand in (self.product.a, self.product.b))
+
+    @property
+    def bias(self) -> int:
+        """A product's exponent minus that of its rows."""
+        return self.product.bias + self._lowest
+
+    @property
+    def point(self) -> int:
+        """Bits of a product's significand after the point that belongs to the exponents of its rows."""
+        return self.product.fraction_bits - self._lowest
+
+    @property
+    def integer_bits(self) -> int:
+        """Bits of a product's significand before that point."""
+        return self.product.integer_bits + self._lowest
+
+    @property
     def addend_bits(self) -> int:
         """Bits of an aligned product without sign."""
-        return self.product.integer_bits + self.fraction_bits
+        return self.integer_bits + self.fraction_bits
 
     @property
     def sum_bits(self) -> int:
         """Bits of the sum's magnitude: the accumulator's significand is below 2."""
-        largest = self.lanes * ((1 << self.addend_bits) - 1) + (2 << self.fraction_bits) - 1
-        return largest.bit_length()
+        product = ((1 << self.product.a.significand_bits) - 1) * ((1 << self.product.b.significand_bits) - 1)
+        largest = self.lanes * (product << self.fraction_bits >> self.point)
+        return (largest + (2 << self.fraction_bits) - 1).bit_length()
 
     @property
     def exponent_offset(self) -> int:
         """Level of a product of exponent 0: exponents in two's complement become levels by their inverted sign."""
         shape = self.product.exponent_shape
         return 1 << (shape.width - 1) if shape.signed else 0
+
+    @property
+    def frame(self) -> SumShape:
+        """The fixed frame that all products fit, each of them exact."""
+        return SumShape(self.product, self.lanes, fabric=self.fabric)
+
+    @property
+    def lsb_level(self) -> int:
+        """Level of the weight of the frame's last bit."""
+        return self.frame.lsb_exponent + self.bias + self.exponent_offset
+
+    @property
+    def is_framed(self) -> bool:
+        """Whether products are cut in the fixed frame, which is not longer than an aligned product."""
+        return self.frame.product_bits <= self.addend_bits
 
     @property
     def levels(self) -> tuple[int, int]:
@@ -75,7 +118,7 @@ class AlignedShape:
     @property
     def field_of_level_0(self) -> int:
         """The accumulator's field, or the result's, whose numbers have level 0 if the scale is 1."""
-        return self.target.bias - self.product.bias - self.exponent_offset
+        return self.target.bias - self.bias - self.exponent_offset
 
     @property
     def acc_levels(self) -> tuple[int, int]:
@@ -106,6 +149,15 @@ class AlignedShape:
         return self.levels[0] + origin + low, max(highest, (1 << self.target.exponent_bits) - 1)
 
     @property
+    def raised_field(self) -> int | None:
+        """The field that stands for smaller ones of the largest level: with it a subnormal result ends in bit 0.
+
+        None if there are no smaller ones, or if each addend is aligned by itself.
+        """
+        lowest = 1 + self.fraction_bits - self.kept_fraction
+        return lowest if self.is_framed and self.largest_fields[0] < lowest else None
+
+    @property
     def fields(self) -> tuple[int, int]:
         """Smallest and largest exponent field of a sum's first bit, if a product is in it.
 
@@ -115,7 +167,8 @@ class AlignedShape:
         # A larger accumulator keeps no bit of any product: the sum is that accumulator.
         highest = min(self.levels[1] + self.addend_bits - 1, max(self.levels[1], self.acc_levels[1]))
         (low, high), origin = self.scale_exponents, self.field_of_level_0
-        return self.levels[0] + origin + low + top, highest + origin + high + top
+        lowest = self.levels[0] + origin + low if self.raised_field is None else self.raised_field
+        return lowest + top, highest + origin + high + top
 
     @property
     def is_bounded(self) -> bool:
@@ -126,12 +179,12 @@ class AlignedShape:
 
 @dataclass(frozen=True)
 class _Levels:
-    """The largest level; its exponent field; each product's level, and whether the product is not zero."""
+    """The largest level; its exponent field; each product's level; whether any product is not zero."""
 
     largest: Value
     field: Value
     products: list[Value]
-    active: list[Value]
+    any_product: Value
 
 
 def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Value, scale: Scale, positive: bool) -> Sum:
@@ -145,29 +198,38 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
     significand = named(m, "acc_significand", Cat(fraction, hidden))
     levels = _levels(m, lanes, shape, exponent, significand, scale)
-    rows = [_row(m, number, lane, shape, levels, acc[-1]) for number, lane in enumerate(lanes)]
+    framed = _framed(m, lanes, shape, levels, acc[-1], scale) if shape.is_framed else None
+    items = [] if framed else list(enumerate(zip(lanes, levels.products, strict=True)))
+    rows = [_row(m, number, lane, shape, level, levels.largest, acc[-1]) for number, (lane, level) in items]
+    field, lost = (framed.field, framed.lost) if framed else (levels.field, Const(0, 1))
     chapter(
         m, f"Align the accumulator: acc_row {1 + shape.fraction_bits} bits, bit 0 weighs as in the rows of the lanes"
     )
-    distance = named(m, "acc_distance", (levels.field - exponent)[: len(levels.field)])
-    acc_row = named(m, "acc_row", _moved(m, "acc_", significand, k, distance, shape))
+    distance = named(m, "acc_distance", (field - exponent)[: len(field)])
+    acc_row = named(m, "acc_row", _moved(m, "acc_", significand, k, distance, shape)[0])
 
     width = shape.sum_bits + 1
     chapter(m, f"Sum: {shape.lanes} products and the accumulator; total {width} bits; its sign and magnitude")
-    total = named(m, "total", _sum_of_rows(m, shape, rows, acc_row, width))
+    if framed:
+        total = _added(m, [framed.row, Cat(acc_row, Const(0, 1))], framed.unit, width, shape.fabric)
+    else:
+        total = sum_of_rows(m, rows, acc_row, width, shape.addend_bits, shape.fabric)
+    total = named(m, "total", total)
     negative = named(m, "total_negative", total[-1])
-    magnitude, _ = signed_magnitude(m, "total_magnitude", total[:-1], negative, AREA)
-    body, overflow, is_zero = (_bounded if shape.is_bounded else _limited)(m, shape, magnitude, levels.field)
+    magnitude = magnitude_of(m, total[:-1], negative, lost)
+    if shape.is_bounded:
+        body, overflow, is_zero = _bounded(m, shape, magnitude, field)
+    else:
+        body, overflow, is_zero = _limited(m, shape, magnitude, field, lost)
 
     chapter(m, "Specials: no product but zeros, infinities and NaN; the sign")
     products = [lane.product for lane in lanes]
     passes = shape.is_bounded and shape.acc_can_dominate  # an infinite accumulator is larger than all finite products
     special = specials(m, products, shape.product, acc, k, scale, acc_passes=passes)
-    any_product = named(m, "any_product", any_of(levels.active))
     dropped = k - shape.kept_fraction
     alone = Cat(Const(0, dropped), acc[dropped:-1])
-    choose_acc = named(m, "choose_acc", ~(any_product | special.force))
-    choose_sum = named(m, "choose_sum", any_product & ~special.force)
+    choose_acc = named(m, "choose_acc", ~(levels.any_product | special.force))
+    choose_sum = named(m, "choose_sum", levels.any_product & ~special.force)
     number = (alone & choose_acc.replicate(len(alone))) | (body & choose_sum.replicate(len(alone)))
     nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
     code_out = named(m, "code_out", number | nan_bits)
@@ -205,23 +267,38 @@ def _levels(
         dominates = named(m, "acc_dominates", above.any() & active)
         level = level | dominates.replicate(bits)
     chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
-    names = [f"lane_{number}" for number in range(len(lanes))]
-    signed = shape.product.exponent_shape.signed
-    exponents = [
-        Cat(lane.product.exponent[:-1], ~lane.product.exponent[-1]) if signed else lane.product.exponent
-        for lane in lanes
-    ]
-    levels = [
-        named(m, f"{name}_level", extended(Cat(value), bits)) for name, value in zip(names, exponents, strict=True)
-    ]
-    used = [named(m, f"{name}_active", ~lane.product.is_zero) for name, lane in zip(names, lanes, strict=True)]
+    names, levels, used = _levels_of(m, lanes, shape)
     items = dict(zip([*names, "acc"], [*levels, named(m, "acc_level", level)], strict=True))
     top, _ = largest(m, "largest_level", items, [*used, named(m, "acc_active", active)])
     shape_of_field = range_shape(*shape.largest_fields)
     field = (top + origin + scale.exponent)[: shape_of_field.width]
     if dominates is not None:
         field = Mux(dominates, extended(exponent, len(field)), field)
-    return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, used)
+    return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, named(m, "any_product", any_of(used)))
+
+
+def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
+    """For each lane: its name, the level of its product, and whether that is not zero."""
+    names, signed = [f"lane_{number}" for number in range(len(lanes))], shape.product.exponent_shape.signed
+    exponents = [
+        Cat(lane.product.exponent[:-1], ~lane.product.exponent[-1]) if signed else lane.product.exponent
+        for lane in lanes
+    ]
+    levels = [
+        named(m, f"{name}_level", extended(Cat(value), shape.level_bits))
+        for name, value in zip(names, exponents, strict=True)
+    ]
+    used = [named(m, f"{name}_active", ~lane.product.is_zero) for name, lane in zip(names, lanes, strict=True)]
+    return names, levels, used
+
+
+def aligned_rows(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[tuple[Value, Value]], Value]:
+    """All products in one's complement with their signs, aligned with the largest of their levels; and that level."""
+    names, levels, used = _levels_of(m, lanes, shape)
+    top, _ = largest(m, "largest_level", dict(zip(names, levels, strict=True)), used)
+    never = Const(0, 1)
+    items = enumerate(zip(lanes, levels, strict=True))
+    return [_row(m, number, lane, shape, level, top, never) for number, (lane, level) in items], top
 
 
 class Aligner(Repeated):
@@ -236,8 +313,9 @@ class Aligner(Repeated):
 
     def __init__(self, shape: AlignedShape):
         self.shape = self.identity = shape
-        bits = f"row {shape.addend_bits} bits"
-        self.heading = f"Align the lanes: {bits}, shifted right; inverted if its sign is not the accumulator's"
+        when = "rounded to odd; inverted if negative" if shape.jams else "inverted if its sign is not the accumulator's"
+        self.how = f"{shape.addend_bits} bits, shifted right; {when}"
+        self.heading = f"Align the lanes: row {self.how}"
         self.masks = not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt))
         mask = {"is_zero": In(1)} if self.masks else {}
         levels = dict.fromkeys(("level", "largest_level"), In(shape.level_bits))
@@ -247,19 +325,20 @@ class Aligner(Repeated):
     def elaborate(self, _platform: object) -> Module:
         """Shift right, then invert."""
         m, shape = Module(), self.shape
-        bits = f"{shape.addend_bits} bits"
-        chapter(m, f"Align: {bits}, shifted right; inverted if its sign is not the accumulator's")
+        chapter(m, f"Align: {self.how}")
         significand: Value = self.significand
         if self.masks:
             significand = named(m, "nonzero_significand", Mux(self.is_zero, 0, significand))
         distance = named(m, "distance", (self.largest_level - self.level)[: shape.level_bits])
-        value = _moved(m, "", significand, shape.product.fraction_bits, distance, shape)
+        value, lost = _moved(m, "", significand, shape.point, distance, shape)
+        if shape.jams:
+            value = Cat(value[0] | lost, value[1:])
         m.d.comb += self.row.eq(value ^ self.negative.replicate(len(value)))
         return m
 
 
 def _row(
-    m: Module, number: int, lane: Lane, shape: AlignedShape, levels: _Levels, negate: Value
+    m: Module, number: int, lane: Lane, shape: AlignedShape, level: Value, largest_level: Value, negate: Value
 ) -> tuple[Value, Value]:
     """An aligned product in one's complement, and its sign."""
     m.submodules[f"align_{number}"] = unit = Aligner(shape)
@@ -269,39 +348,157 @@ def _row(
     m.d.comb += [
         unit.significand.eq(lane.product.significand),
         unit.negative.eq(negative),
-        unit.level.eq(levels.products[number]),
-        unit.largest_level.eq(levels.largest),
+        unit.level.eq(level),
+        unit.largest_level.eq(largest_level),
     ]
     return unit.row, negative
 
 
-def _sum_of_rows(m: Module, shape: AlignedShape, rows: Sequence[tuple[Value, Value]], acc: Value, width: int) -> Value:
-    if shape.fabric == FPGA:
+def sum_of_rows(
+    m: Module, rows: Sequence[tuple[Value, Value]], acc: Value, width: int, bits: int, fabric: str
+) -> Value:
+    """``acc`` plus rows of some ``bits`` in one's complement, with their signs, modulo ``2**width``."""
+    if fabric == FPGA:
         addends = [Cat(row, sign) for row, sign in rows]
         return chained(m, [*addends, Cat(acc, Const(0, 1))], [sign for _, sign in rows], width)
     # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
-    terms = [term for row, sign in rows for term in (Cat(row, ~sign), sign)]
-    return sum([*terms, acc], Const((-shape.lanes << shape.addend_bits) % (1 << width), width))[:width]
+    terms, constant = [row for row, _ in rows], 0
+    signs = sum((sign for _, sign in rows), Const(0, 1))
+    if len(rows) < FEWEST_COUNTED:
+        terms += [term for _, sign in rows for term in (Cat(Const(0, bits), ~sign), sign)]
+        constant -= len(rows)
+    else:
+        count = named(m, "negative_rows", signs[: len(rows).bit_length()])
+        terms += [count, Cat(Const(0, bits), ~count)]
+        constant -= (1 << len(count)) - 1
+    return sum([*terms, acc], Const((constant << bits) % (1 << width), width))[:width]
+
+
+def _added(m: Module, addends: Sequence[Value], unit: Value, width: int, fabric: str) -> Value:
+    """The sum of numbers in two's complement and a bit, modulo ``2**width``."""
+    if fabric == FPGA:
+        return chained(m, addends, [unit], width)
+    return sum((extended(addend.as_signed(), width) for addend in addends), unit)[:width]
+
+
+class Cutter(Repeated):
+    """Cut a product in the frame of all products; combinational.
+
+    The row is in one's complement, without the sign, which completes the two's complement. Magnitudes are cut, so that
+    they are negated afterwards. ``is_zero`` exists only where the significand of a zero may not be 0.
+    """
+
+    part, follows = "aligner", "Largest exponent"
+    summary = "a product cut in the frame of all products"
+
+    def __init__(self, shape: AlignedShape):
+        self.shape = self.identity = shape
+        bits = f"row {shape.frame.product_bits} bits, bit 0 weighs 2^{shape.frame.lsb_exponent}"
+        self.heading = f"Cut the lanes: {bits}, cut by keeps; inverted if negative"
+        self.masks = not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt))
+        mask = {"is_zero": In(1)} if self.masks else {}
+        number = {"significand": In(shape.product.significand_bits), "exponent": In(shape.product.exponent_shape)}
+        row = {"keeps": In(shape.frame.product_bits), "row": Out(shape.frame.product_bits)}
+        super().__init__({**number, **mask, "negative": In(1), **row})
+
+    def elaborate(self, _platform: object) -> Module:
+        """Shift left to the frame, cut, then invert."""
+        m, frame = Module(), self.shape.frame
+        chapter(m, f"Cut: {frame.product_bits} bits, shifted left to the frame, cut; inverted if negative")
+        significand: Value = self.significand
+        if self.masks:
+            significand = named(m, "nonzero_significand", Mux(self.is_zero, 0, significand))
+        magnitude = in_frame(m, "", significand, self.exponent, frame)
+        m.d.comb += self.row.eq((magnitude & self.keeps) ^ self.negative.replicate(frame.product_bits))
+        return m
+
+
+@dataclass(frozen=True)
+class _Framed:
+    """The sum of all products, aligned with the accumulator: ``row + unit``, in two's complement.
+
+    ``field`` is the exponent field that it is aligned with. If anything is ``lost`` below, the number is larger than
+    that, by less than 1.
+    """
+
+    row: Value
+    unit: Value
+    field: Value
+    lost: Value
+
+
+def _framed(
+    m: Module, lanes: Sequence[Lane], shape: AlignedShape, levels: _Levels, negate: Value, scale: Scale
+) -> _Framed:
+    """The sum of all products, each cut at the same place of a fixed frame; negated if ``negate`` is 1.
+
+    What is below that place is 0 in all magnitudes, so that a single shift, behind the sum, aligns it.
+    """
+    frame, cut = shape.frame, shape.fraction_bits + shape.lsb_level
+    chapter(m, f"Cut: place N of the frame is kept up to a largest exponent of N + {cut}")
+    keeps = Cat(~reaches(levels.largest, cut + place + 1) for place in range(frame.product_bits))
+    keeps = named(m, "keeps", keeps)
+    rows = []
+    for number, lane in enumerate(lanes):
+        m.submodules[f"cut_{number}"] = unit = Cutter(shape)
+        if unit.masks:
+            m.d.comb += unit.is_zero.eq(lane.product.is_zero)
+        m.d.comb += [
+            unit.significand.eq(lane.product.significand),
+            unit.exponent.eq(lane.product.exponent),
+            unit.negative.eq(lane.product.sign),
+            unit.keeps.eq(keeps),
+        ]
+        rows.append((unit.row, lane.product.sign))
+    chapter(m, f"Sum: {shape.lanes} products; cut_sum {frame.sum_bits} bits in two's complement")
+    total = sum_of_rows(m, rows, Const(0, 1), frame.sum_bits, frame.product_bits, shape.fabric)
+    total = named(m, "cut_sum", total)
+
+    chapter(m, "Align the sum: shifted right, inverted if the accumulator is negative")
+    number = named(m, "sum_or_inverse", total ^ negate.replicate(len(total)))
+    field, distance = levels.field, levels.largest
+    if shape.raised_field is not None:  # subnormal results end where a larger exponent's would
+        raises = named(m, "is_raised", ~reaches(field, shape.raised_field))
+        field = named(m, "raised_field", Mux(raises, shape.raised_field, field), field.shape())
+        origin = shape.raised_field - shape.field_of_level_0
+        bits = max(origin - shape.scale_exponents[0], 1).bit_length()
+        raised = named(m, "raised_level", (origin - scale.exponent)[:bits])
+        distance = named(m, "level_or_raised", Mux(raises, raised, extended(distance, bits)))
+    row, lost = _moved(m, "sum_", number, -shape.lsb_level, distance, shape, negate)
+    return _Framed(named(m, "sum_row", row), named(m, "sum_unit", negate & ~lost), field, lost)
 
 
 def _moved(
-    m: Module, prefix: str, significand: Value, fraction_bits: int, distance: Value, shape: AlignedShape
-) -> Value:
-    """``significand >> distance``, truncated to the fraction bits of an addend.
+    m: Module,
+    prefix: str,
+    significand: Value,
+    fraction_bits: int,
+    distance: Value,
+    shape: AlignedShape,
+    below: Value | None = None,
+) -> tuple[Value, Value]:
+    """``significand >> distance``, cut to the fraction bits of an addend; and whether any 1 is lost.
 
-    The smallest stage is the first: the value then stays short for longer.
+    With ``below`` it is a number in two's complement whose bits below its last one are all equal to that bit; only
+    other bits are lost. The smallest stage is the first: the value then stays short for longer.
     """
     width = len(significand) - fraction_bits + shape.fraction_bits
     stages = min(width.bit_length(), len(distance))
-    beyond = named(m, f"{prefix}is_below", distance[stages:].any())
-    value = significand
+    beyond: Value = Const(0, 1)
+    if stages < len(distance):
+        beyond = named(m, f"{prefix}is_below", distance[stages:].any())
+    above, below = (Const(0, 1), Const(0, 1)) if below is None else (significand[-1], below)
+    value, lost = significand, []
     for place in range(stages):
         step = 1 << place
         move = named(m, f"{prefix}moves_right_{step}", distance[place] | beyond)
-        still, moved = Cat(Const(0, step), value), Cat(value, Const(0, step))
+        still, moved = Cat(below.replicate(step), value), Cat(value, above.replicate(step))
         room = min(len(still), max(width, len(significand)))
+        if room < len(moved):
+            lost.append(move & (moved[:-room] ^ below.replicate(len(moved) - room)).any())
         value = named(m, f"{prefix}moved_right_{step}", Mux(move, moved[-room:], still[-room:]))
-    return Cat(Const(0, max(width - len(value), 0)), value)[-width:]
+    value = Cat(below.replicate(max(width - len(value), 0)), value)[-width:]
+    return value, named(m, f"{prefix}lost", any_of(lost))
 
 
 def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> tuple[Value, Value, Value]:
@@ -316,12 +513,25 @@ def _bounded(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> 
     return body & value[-1].replicate(len(body)), Const(0, 1), is_zero
 
 
-def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> tuple[Value, Value, Value]:
-    """The same for a sum that may be subnormal, or past the largest number."""
+def magnitude_of(m: Module, total: Value, negative: Value, lost: Value) -> Value:
+    """The magnitude of a number in two's complement, truncated if anything is ``lost`` below.
+
+    A negative number is inverted above its last 1.
+    """
+    bits, inverts = [], named(m, "total_inverts_bit_0", negative & lost)
+    for place, bit in enumerate(total, 1):
+        bits.append(bit ^ inverts)
+        if place < len(total):
+            inverts = named(m, f"total_inverts_bit_{place}", (negative & bit) | inverts)
+    return named(m, "total_magnitude", Cat(*bits))
+
+
+def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value, lost: Value) -> tuple[Value, Value, Value]:
+    """The same for a sum that may be subnormal, or past the largest number; it is not 0 if anything is ``lost``."""
     k, kept, bits = shape.target.fraction_bits, shape.kept_fraction, shape.target.exponent_bits
     low, high = shape.fields
     width = len(magnitude)
-    is_zero = named(m, "total_is_zero", ~magnitude.any())
+    is_zero = named(m, "total_is_zero", ~(magnitude.any() | lost))
     chapter(m, f"Normalize: {width} bits, shifted left to the first 1, at most to the smallest exponent")
     first = shape.sum_bits - 1 - shape.fraction_bits
     room = named(m, "exponent_of_first_bit_less_1", field + (first - 1), range_shape(low - 1, high - 1))
@@ -335,7 +545,8 @@ def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value) -> 
             magnitude = named(m, f"sum_moved_right_{step}", Mux(move, magnitude >> step, magnitude)[:width])
         room = named(m, "room", Mux(room[-1], 0, room)[: len(room) - 1])
     value, places = normalized(m, magnitude, room=room)
-    exponent = named(m, "exponent", (room - places)[: len(room)] + value[-1])
+    exponent = (room + 1 - places)[: len(room) + 1] & value[-1].replicate(len(room) + 1)  # of subnormal sums 0
+    exponent = named(m, "exponent", exponent)
     past = reaches(exponent, (1 << bits) - 1) & ~is_zero
     past = named(m, "past_largest", past)
     fraction = Cat(Const(0, k - kept), value[-1 - kept : -1])

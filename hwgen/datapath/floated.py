@@ -5,11 +5,12 @@ the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_, or_
 
 from amaranth.hdl import Const, Module, Mux, Value
+from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE, POSITIVE
@@ -62,6 +63,18 @@ class FloatedShape(NumberShape):
         return self.products.lsb_exponent - self.scale_fraction_bits + self.scale_exponents[0]
 
 
+@dataclass(frozen=True)
+class Floated:
+    """The sum of all products as a normalized number of a ``shape``, with its sign; whether it is too large."""
+
+    shape: NumberShape
+    significand: Value
+    exponent: Value
+    is_zero: Value
+    negative: Value
+    is_inf: Value = field(default_factory=lambda: Const(0, 1))
+
+
 def floated_sum(
     m: Module,
     lanes: Sequence[Lane],
@@ -84,6 +97,30 @@ def floated_sum(
     bits = floated.significand_bits
     exponent = named(m, "sum_exponent", (bits - 1) - places + scale.exponent, floated.exponent_shape)
 
+    is_zero = named(m, "sum_is_zero", ~value[-1] | scale.is_zero)
+    all_minus = reduce(and_, (item.sign for item in products))
+    number = Floated(floated, value, exponent, is_zero, Mux(is_zero, all_minus, negative))
+    kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if shape.goal == SPEED else FloatAdder
+    adder = kind(target, floated, flags=flags, zero=POSITIVE if positive else IEEE)
+    return added(m, products, number, adder, acc, scale)
+
+
+def added(
+    m: Module,
+    products: Sequence[PureInterface],
+    total: Floated,
+    adder: TwoPathAdder | FloatAdder,
+    acc: Value,
+    scale: Scale,
+    *,
+    is_result: bool = False,
+) -> Sum:
+    """The accumulator plus the sum of the products, unless these are infinite or NaN.
+
+    If the sum of the products ``is_result`` of an operation of its own, its infinities of both signs are invalid even
+    if the accumulator is NaN.
+    """
+    target, flags = adder.accumulator, adder.has_flags
     chapter(m, "Specials of the products: infinities, NaN and zero")
     plus_inf = reduce(or_, (item.is_inf & ~item.is_nan & ~item.sign for item in products))
     minus_inf = reduce(or_, (item.is_inf & ~item.is_nan & item.sign for item in products))
@@ -91,7 +128,6 @@ def floated_sum(
     any_nan = named(m, "products_nan", reduce(or_, (item.is_nan for item in products)))
     opposite = named(m, "products_opposite", plus_inf & minus_inf)
     unscaled = named(m, "zero_times_infinity", (plus_inf | minus_inf) & scale.is_zero)
-    is_zero = named(m, "sum_is_zero", ~value[-1] | scale.is_zero)
     is_nan, is_inf = any_nan | opposite | unscaled | scale.is_nan, plus_inf | minus_inf
     if target.nan_keeps_sign:  # the sign of the first product that is NaN or infinite
         special_sign: Value = Const(0, 1)
@@ -99,26 +135,25 @@ def floated_sum(
             special_sign = Mux(item.is_nan | item.is_inf | scale.is_nan, item.sign, special_sign)
     else:
         special_sign = minus_inf
-    all_minus = reduce(and_, (item.sign for item in products))
-    sign = Mux(is_nan | is_inf, special_sign, Mux(is_zero, all_minus, negative))
+    sign = Mux(is_nan | is_inf, special_sign, total.negative)
 
-    number = product_signature(floated, flags=flags).create(path=("products",))
+    number = product_signature(total.shape, flags=flags).create(path=("products",))
     m.d.comb += [
         number.sign.eq(sign),
-        number.exponent.eq(exponent),
-        number.significand.eq(value),
-        number.is_zero.eq(is_zero),
-        number.is_inf.eq(is_inf),
+        number.exponent.eq(total.exponent),
+        number.significand.eq(total.significand),
+        number.is_zero.eq(total.is_zero),
+        number.is_inf.eq(is_inf | total.is_inf),
         number.is_nan.eq(is_nan),
     ]
     special = named(m, "acc_is_infinity_or_nan", (acc[:-1] if target.flush else acc[target.fraction_bits : -1]).all())
     if flags:
         acc_nan = special if target.flush else special & acc[: target.fraction_bits].any()
+        known_nan = any_nan | scale.is_nan | (Const(0, 1) if is_result else acc_nan)
         invalid = reduce(or_, (item.is_invalid for item in products), unscaled) & ~scale.is_nan
-        m.d.comb += number.is_invalid.eq(invalid | (opposite & ~(any_nan | scale.is_nan | acc_nan)))
-    kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if shape.goal == SPEED else FloatAdder
-    added = kind(target, floated, flags=flags, zero=POSITIVE if positive else IEEE).add(m, number, acc)
-    return replace(added, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
+        m.d.comb += number.is_invalid.eq(invalid | (opposite & ~known_nan))
+    result = adder.add(m, number, acc)
+    return replace(result, finite=named(m, "all_finite", ~(is_nan | is_inf | special)))
 
 
 def _normalized(m: Module, shape: FloatedShape, total: Value, negative: Value, scale: Scale) -> tuple[Value, Value]:

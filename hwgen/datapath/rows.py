@@ -11,7 +11,7 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import Format
 from golden.bits import scale_range
-from hwgen.datapath.arithmetic import named
+from hwgen.datapath.arithmetic import extended, named
 from hwgen.datapath.goal import AREA, ASIC, FPGA
 from hwgen.datapath.product import ProductShape
 from hwgen.netlist.book import chapter
@@ -103,16 +103,11 @@ def product_row(m: Module, name: str, product: PureInterface, shape: SumShape, s
     steps = "shifted left, inverted if negative" if shape.fabric == FPGA else "negated if negative, then shifted left"
     chapter(m, f"Fixed point of {name}: {shape.product_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}; {steps}")
     sign = named(m, f"{name}_sign", sign)
-    low, high = shape.product.exponents
-    offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
-    spare = max(-low - offset, 0)
-    if 0 < -(offset + spare) <= MAX_SPARE_PLACES:
-        spare = -offset
-    significand, width = product.significand, shape.product_bits + spare
+    significand = product.significand
+    distance, spare = _distance(m, f"{name}_", product.exponent, shape)
+    width = shape.product_bits + spare
     if not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt)):
         no_number = no_number | product.is_zero
-    distance_bits = max((high + offset + spare).bit_length(), 1)
-    distance = named(m, f"{name}_distance", product.exponent + (offset + spare), distance_bits)
     if shape.fabric == FPGA:
         if not isinstance(no_number, Const):
             significand = named(m, f"{name}_significand", Mux(no_number, 0, significand))
@@ -133,6 +128,24 @@ def product_row(m: Module, name: str, product: PureInterface, shape: SumShape, s
     signed = named(m, f"{name}_signed", Cat(*bits))
     moved = moved_up(m, signed, distance, width, f"{name}_", negative, keep)[spare:]
     return Cat(moved, negative.replicate(shape.product_bits - len(moved)), ~negative)
+
+
+def in_frame(m: Module, prefix: str, significand: Value, exponent: Value, shape: SumShape) -> Value:
+    """The magnitude of a product in fixed point."""
+    distance, spare = _distance(m, prefix, exponent, shape)
+    width = shape.product_bits + spare
+    return extended(moved_up(m, significand, distance, width, prefix, Const(0, 1))[spare:], shape.product_bits)
+
+
+def _distance(m: Module, prefix: str, exponent: Value, shape: SumShape) -> tuple[Value, int]:
+    """The places by which a product's significand is moved to the left, and the number of places below the frame."""
+    low, high = shape.product.exponents
+    offset = -shape.product.bias - shape.product.fraction_bits - shape.lsb_exponent
+    spare = max(-low - offset, 0)
+    if 0 < -(offset + spare) <= MAX_SPARE_PLACES:
+        spare = -offset
+    bits = max((high + offset + spare).bit_length(), 1)
+    return named(m, f"{prefix}distance", exponent + (offset + spare), bits), spare
 
 
 def integer_row(m: Module, name: str, a: Value, b: Value) -> Value:

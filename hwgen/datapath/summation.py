@@ -1,4 +1,4 @@
-"""How products and an accumulator are summed: aligned, in a bounded or spanning frame, or as a floating-point sum.
+"""How products and an accumulator are summed: aligned, in bulk, in a frame of fixed point, or as a floating-point sum.
 
 The frames are those of :mod:`hwgen.datapath.bounded`.
 """
@@ -9,10 +9,11 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 
 from golden import Format
-from golden.wide import aligned_bits, state_format
+from golden.wide import ALIGNED, RVBNA, aligned_bits, state_format
 from hwgen.datapath.aligned import AlignedShape, aligned_sum
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.bounded import BoundedShape, SpanningShape, rounded_sum, spanning_sum
+from hwgen.datapath.bulk import BulkShape, bulk_sum
 from hwgen.datapath.floated import floated_sum
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.multiplier import lanes_of
@@ -24,7 +25,8 @@ from hwgen.netlist.book import chapter
 
 def sum_product_shape(a_format: Format, b_format: Format, accumulator: str) -> ProductShape:
     """The shape of the products that :func:`summed` takes: not normalized, and without a scale."""
-    return ProductShape.of(a_format, b_format, normalized=False, keeps_exponents=aligned_bits(accumulator) is not None)
+    keeps_exponents = accumulator in (RVBNA, *ALIGNED)
+    return ProductShape.of(a_format, b_format, normalized=False, keeps_exponents=keeps_exponents)
 
 
 def summed(
@@ -46,6 +48,9 @@ def summed(
     the goal ``speed`` needs an accumulator that rounds each sum. With ``positive`` a zero is +0. Without ``flags`` not
     all of them are computed.
     """
+    if accumulator == RVBNA:
+        items = lanes_of(m, ports, layout, lanes, None, flags=flags)
+        return bulk_sum(m, items, BulkShape.of(layout, lanes, scale, fabric), ports.acc_in, scale, flags=flags)
     target, fraction_bits, acc = state_format(accumulator), aligned_bits(accumulator), ports.acc_in
     frame = SumShape(layout, lanes, fabric=fabric, goal=goal)  # of a floating-point sum, if no frame fits
     if scale.is_one:

@@ -37,13 +37,13 @@ class Sum:
 
     @property
     def word(self) -> Value:
-        """The flag word, if ``inexact`` includes overflow."""
+        """The flag word."""
         return flag_word(self.inexact, self.underflow, self.overflow, self.invalid)
 
     def flags(self, m: Module, port: Value) -> Value:
         """The flag word, in a chapter of its own."""
         chapter(m, "Flags: inexact, underflow, overflow, invalid", port)
-        inexact = named(m, "inexact", self.inexact | self.overflow)
+        inexact = named(m, "inexact", self.inexact)
         return flag_word(inexact, self.underflow, self.overflow, named(m, "invalid", self.invalid))
 
 

@@ -28,6 +28,11 @@ OTHERS = [
     build("dot", "e8m0", "e2m1", accumulator="aligned12", lanes=2),
     build("dot", "Binary8p1uf", accumulator="aligned9", lanes=2),
     build("dot", "binary8p4", accumulator="aligned8", lanes=2, flags=True),
+    build("dot", "e2m1", accumulator="aligned13", lanes=5, block_scale="e8m0", flags=True),
+    build("dot", "e2m3", "e2m1", accumulator="aligned25", lanes=4, scale_bits=10, zero="positive"),
+    build("dot", "e3m2", accumulator="aligned40", lanes=3, block_scale="e8m0", fabric="fpga"),
+    build("dot", "int8", accumulator="aligned25", lanes=4),
+    build("mac", "int4", accumulator="aligned13", scale_bits=9),
 ]
 SLOW = [
     build("mac", "e8m0", accumulator="aligned6", flags=True),
@@ -54,7 +59,8 @@ def test_options_and_formats(design):
         ("lane_2_leads_to_bit_3 = ", "lane_2_leads_to_bit_3 = 1'b1 | "),
         ("  wire [5:0] distance = largest_level", "  wire [5:0] distance = 6'd1 + largest_level"),
         ("largest_level} + 8'h71", "largest_level} + 8'h70"),
-        ("19'h60000", "19'h60001"),
+        ("19'h48000", "19'h48001"),
+        ("negative_rows = ({1'b0, {1'b0, lane_0_negative}", "negative_rows = ({1'b0, {1'b0, 1'b0}"),
         ("choose_acc = ", "choose_acc = 1'b0 & "),
         ("sum_sign = (total_negative", "sum_sign = (~total_negative"),
     ],
@@ -64,6 +70,35 @@ def test_a_wrong_gate_is_found(right, wrong):
     text = texts([design])[design.name]
     assert text.count(right) == 1
     assert mismatches(design, near(design, 5000), text.replace(right, wrong))
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("keeps = {~not_keeps_7", "keeps = {1'b1"),
+        ("10'h100", "10'h101"),
+        ("negative_rows = ", "negative_rows = 3'd1 | "),
+        ("raised_level = 8'h84", "raised_level = 8'h83"),
+        ("sum_unit = acc_in[31] & ~", "sum_unit = acc_in[31] | "),
+        ("total_inverts_bit_0 = total_negative & sum_lost", "total_inverts_bit_0 = 1'b0"),
+    ],
+)
+def test_a_wrong_gate_behind_a_common_frame_is_found(right, wrong):
+    design = build("dot", "e2m1", accumulator="aligned13", lanes=4, block_scale="e8m0")
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    assert mismatches(design, near(design, 5000), text.replace(right, wrong))
+
+
+def test_products_share_a_frame_that_is_no_longer_than_they_are():
+    def is_framed(name, width):
+        products = sum_product_shape(golden.get(name), golden.get(name), width)
+        return AlignedShape(products, 4, int(width.removeprefix("aligned"))).is_framed
+
+    assert [width for width in WIDTHS if is_framed("e2m1", width)] == list(WIDTHS)
+    assert [width for width in WIDTHS if is_framed("e3m2", width)] == ["aligned23", "aligned25", "aligned40"]
+    assert [width for width in WIDTHS if is_framed("ocp_e5m2", width)] == []
+    assert is_framed("int8", "aligned25")
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -93,7 +128,7 @@ def test_pipelines_and_processing_elements_in_simulation(designs, tmp_path):
 @pytest.mark.parametrize("name", ["aligned5", "aligned41", "aligned", "aligned013"])
 def test_other_widths_are_refused(block, name, tmp_path, capsys):
     assert main(["generate", block, "--format", "hif8", "--accumulator", name, "-o", str(tmp_path)]) == 2
-    accepted = "binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40"
+    accepted = "binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40"
     assert f"--accumulator must be one of {accepted}, not '{name}'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

@@ -397,7 +397,8 @@ BAD = {
     ),
     "unknown accumulator": (
         [*GENERATE, "--accumulator", "binary64"],
-        "--accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40, not",
+        "--accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40, "
+        "not",
     ),
     "negative terms": (
         [*GENERATE, "--accumulator", "exact", "--terms", "-3"],

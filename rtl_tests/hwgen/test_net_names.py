@@ -14,7 +14,8 @@ from amaranth.sim import Simulator
 import golden
 from hwgen import Decoder, Dot, Encoder, Mac, Pe, Quantizer, Readout
 from hwgen.blocks.compressor import Compressor
-from hwgen.datapath.aligned import AlignedShape, Aligner
+from hwgen.datapath.aligned import AlignedShape, Aligner, Cutter
+from hwgen.datapath.bulk import BulkShape
 from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.product import ProductShape
 from hwgen.datapath.random import Fed
@@ -34,6 +35,7 @@ MEANING = (
 """Names that say what an intermediate result is, see :mod:`hwgen.netlist.meaning`."""
 BLOCK = "mac|compressor|lane|aligner|dot|readout|encoder|quantizer|decoder"
 NET = re.compile(r"^  (?:wire|reg) (?:\[(\d+):(\d+)\] )?(\w+)( =|;)", flags=re.M)
+TINY = ProductShape.of(golden.get("e2m1"), golden.get("e2m1"), normalized=False, keeps_exponents=True)
 SMALL = ProductShape.of(golden.get("ocp_e5m2"), golden.get("ocp_e5m2"), normalized=False)
 COMPONENTS = {
     "mac": lambda: Mac("hif8"),
@@ -49,6 +51,8 @@ COMPONENTS = {
     ),
     "lane of a sum": lambda: Lane(SMALL, SumShape(SMALL, 2), masks=True, finite=True, adders=True),
     "aligner": lambda: Aligner(AlignedShape(SMALL, 2, 12)),
+    "aligner to odd": lambda: Aligner(BulkShape(SMALL, 2, 24)),
+    "aligner in a frame": lambda: Cutter(AlignedShape(TINY, 2, 12)),
     "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),
     "fast dot": lambda: Dot("hif8", accumulator="bfloat16", flags=True, optimize="speed"),
     "fast dot with a scale": lambda: Dot("e2m1", accumulator="binary32", block_scale="ue4m3", optimize="speed"),

@@ -1,4 +1,4 @@
-"""Sums as linear forms: a full adder's bits obey ``a + b + c = sum + 2 * carry``.
+"""Sums as linear forms: a full adder's bits obey ``a + b + c = sum + 2 * carry``, an inverter's ``~x = 1 - x``.
 
 A word that adders compute is traced back through them, whatever their order, to bits that are not the outputs of
 adders. If every carry is cancelled by the place above, the word is a sum of these bits with weights. No solver is
@@ -8,7 +8,7 @@ needed, and the time is proportional to the number of adders.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synth.proof.gates import ADDER, CARRY, Netlist
+from synth.proof.gates import ADDER, CARRY, INVERTER, Netlist
 
 _Addends = tuple[int, ...]
 
@@ -40,6 +40,9 @@ def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None)
             outputs.setdefault((gate.kind, groups[net]), []).append(net)
             if gate.kind == CARRY:
                 carries_of[net] = groups[net]
+        elif gate.kind == INVERTER and gate.pins[0] in groups:
+            groups[net] = gate.pins
+            outputs.setdefault((INVERTER, gate.pins), []).append(net)
     weights: dict[int, int] = {}
     for place, net in enumerate(word):
         weights[net] = weights.get(net, 0) + (1 << place)
@@ -48,14 +51,18 @@ def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None)
     terms: dict[int, int] = {}
     while ready:
         addends = ready.pop()
-        sums, carries = (outputs.get((kind, addends), ()) for kind in ADDER)
-        weight = sum(weights.pop(net, 0) for net in sums)
-        rest = (sum(weights.pop(net, 0) for net in carries) - 2 * weight) % modulus
-        carry = _known_carry(addends, carries_of)
-        if carry != NOWHERE:
-            weights[carry] = weights.get(carry, 0) + rest
-        elif rest:
-            terms[carries[0] if carries else NOWHERE] = rest
+        if len(addends) == 1:  # of an inverter
+            weight = -sum(weights.pop(net, 0) for net in outputs[INVERTER, addends])
+            weights[1] = weights.get(1, 0) - weight
+        else:
+            sums, carries = (outputs.get((kind, addends), ()) for kind in ADDER)
+            weight = sum(weights.pop(net, 0) for net in sums)
+            rest = (sum(weights.pop(net, 0) for net in carries) - 2 * weight) % modulus
+            carry = _known_carry(addends, carries_of)
+            if carry != NOWHERE:
+                weights[carry] = weights.get(carry, 0) + rest
+            elif rest:
+                terms[carries[0] if carries else NOWHERE] = rest
         for net in addends:
             weights[net] = weights.get(net, 0) + weight
             if net in groups:
@@ -67,7 +74,7 @@ def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None)
             terms[net] = (terms.get(net, 0) + weight) % modulus
     for net in [net for net in terms if net >= netlist.first_gate]:
         kind, pins = netlist.gates[net - netlist.first_gate].kind, netlist.gates[net - netlist.first_gate].pins
-        if kind == "NOT" and pins[0] < netlist.first_gate:  # an inverted input: 1 - x
+        if kind == INVERTER and pins[0] < netlist.first_gate:  # an inverted input: 1 - x
             weight = terms.pop(net)
             terms[1] = terms.get(1, 0) + weight
             terms[pins[0]] = (terms.get(pins[0], 0) - weight) % modulus
@@ -100,7 +107,7 @@ def _known_carry(addends: _Addends, carries: Mapping[int, _Addends]) -> int:
 
 
 def _readers(groups: Mapping[int, _Addends], word: Sequence[int]) -> dict[_Addends, int]:
-    """The adders that a word depends on through adders alone, and how many of their readers are among them."""
+    """The adders and inverters that a word depends on through these alone, and how many of them read each."""
     readers = {groups[net]: 0 for net in word if net in groups}
     waiting = list(readers)
     while waiting:

@@ -9,6 +9,7 @@ Products, values and codes come from the reference model.
 import numpy as np
 
 from golden import WIDE, WideFormat
+from golden.wide import RVBNA
 from hwgen.blocks.amax import Amax
 from hwgen.blocks.block import GENERATOR, PIPELINE, Design
 from hwgen.blocks.catalog import BLOCKS
@@ -22,6 +23,7 @@ from hwgen.datapath.goal import SPEED
 from hwgen.datapath.random import Random
 from synth.proof.amax import AmaxProof
 from synth.proof.blocks import QuantizerProof
+from synth.proof.bulk import BulkDotProof
 from synth.proof.cases import Products
 from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.dot import ExactDotProof
@@ -88,6 +90,8 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
         return CarrySaveProof
     if core.accumulator == "exact":
         return ExactDotProof if core.is_dot or is_wide else ExactProof
+    if core.accumulator == RVBNA:
+        return BulkDotProof
     is_aligned = core.accumulator not in WIDE
     if not (core.is_dot or is_aligned):
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof

@@ -28,6 +28,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
 BUF, *GATES, SUM, CARRY = _FUNCTIONS
 ADDER = SUM, CARRY
 """The two outputs of a full adder."""
+INVERTER = "NOT"
 
 
 class NetlistError(ValueError):

@@ -10,7 +10,19 @@ from golden.wide import POSITIVE
 from synth.proof.bits import Bits, Bool, ite
 from synth.proof.floating import FloatSumProof, Query
 from synth.proof.lanes import LaneClass
-from synth.proof.rounding import ABOVE, BELOW, EXPONENT_BITS, NEAR, SPECIAL, ZERO, Part, Rounded, rounded_to, sum_of
+from synth.proof.rounding import (
+    ABOVE,
+    BELOW,
+    EXPONENT_BITS,
+    NEAR,
+    SPECIAL,
+    ZERO,
+    Exact,
+    Part,
+    Rounded,
+    rounded_to,
+    sum_of,
+)
 from synth.proof.solver import Claim, Pins, Solver
 
 _SUM = "products_sum"
@@ -160,6 +172,10 @@ class NormalizedProof(FloatSumProof):
         """Other named words, made from the number's exponent and the accumulator."""
         return {}
 
+    def rounded(self, body: Bits, exact: Exact) -> Rounded:
+        """Whether ``body`` is a number as the target rounds it."""
+        return rounded_to(self.target, body, exact)
+
     # -- queries
 
     @property
@@ -210,7 +226,7 @@ class NormalizedProof(FloatSumProof):
         number = magnitude.to(magnitude.width + 1).signed
         number = ite(flip, -number, number)
         exact, negative, zero = sum_of(self.target, part, query.acc, number, weight, acc_weight, below)
-        rounded = rounded_to(self.target, query.out[: self.target.width - 1], exact)
+        rounded = self.rounded(query.out[: self.target.width - 1], exact)
         low, high = self.number.exponents
         conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
         distance = acc_weight - weight

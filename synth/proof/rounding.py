@@ -107,6 +107,24 @@ def rounded_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:
     return Rounded(claim, lost | overflow, exact.is_below(Fraction(target.smallest_normal)), overflow)
 
 
+def odd_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:
+    """Whether ``body``, bits without sign, is a number rounded to odd; without the flags inexact and tiny.
+
+    A number between two others is the odd one: truncated, and its last bit is 1. From the power of two after the
+    largest number on it is infinity.
+    """
+    precision = target.precision
+    down, up = (exact.magnitude.rounded(mode, _FLOAT_BITS, precision) for mode in (RoundingMode.RTZ, RoundingMode.RTP))
+    even = body & (1 << body.width) - 2
+    own = number(target, body, exact.base) == down
+    normal = ite(down == up, own, body[0] & (own | (number(target, even, exact.base) == down)))
+    code, is_cut = _subnormal(target, exact, to_odd=True)
+    claim = ite(exact.is_below(Fraction(2) ** (1 - target.bias)), body == code, normal)
+    overflow, never = ~exact.is_below(Fraction(2) ** (target.bias + 1)), is_cut & False
+    assert target.infinity is not None
+    return Rounded(ite(overflow, body == target.infinity, claim), never, never, overflow)
+
+
 def number(target: WideFormat, body: Bits, base: Bits, dropped: int = 0, bits: int = _FLOAT_BITS) -> Float:
     """The number of a normal code without its last bits, over ``2**base``."""
     k = target.fraction_bits
@@ -115,7 +133,7 @@ def number(target: WideFormat, body: Bits, base: Bits, dropped: int = 0, bits: i
     return fields.to(fields.width + 1).as_float(bits)
 
 
-def _subnormal(target: WideFormat, exact: Exact) -> tuple[Bits, Bool]:
+def _subnormal(target: WideFormat, exact: Exact, to_odd: bool = False) -> tuple[Bits, Bool]:
     """The code of a number below the smallest normal one; and whether anything is lost."""
     code_bits, few = target.width - 1, target.fraction_bits + 1  # all bits but the last few are 0
     tail = exact.magnitude.width + 1  # places for what is cut; a number cut by more is less than half
@@ -125,5 +143,5 @@ def _subnormal(target: WideFormat, exact: Exact) -> tuple[Bits, Bool]:
     distance = abs(places).to(width)
     moved = ite(places < 0, wide >> ite(distance > tail, tail, distance), wide << distance)
     kept, rest, half = moved[tail:], moved[:tail], 1 << (tail - 1)
-    up = (rest > half) | (rest == half) & kept[0]
+    up = (rest != 0) & ~kept[0] if to_odd else (rest > half) | (rest == half) & kept[0]
     return (kept[:few] + cat(up).to(few)).to(code_bits), rest != 0

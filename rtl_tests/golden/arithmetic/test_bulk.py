@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import golden
-import hwgen
 from golden import Flag
 from golden.arithmetic import native
-from golden.arithmetic.bulk import MAX_BULK_LANES
 from golden.compiler import compiler, library
+from golden.wide import MAX_BULK_LANES
 from rtl_tests.golden.arithmetic.test_aligned import FORMATS, PLACES, binary32, code, multiplied, split, stimuli
 from rtl_tests.support.blocks import generator
 
@@ -423,11 +422,3 @@ def test_mac_and_dot_have_one_lane():
     for k in range(5):
         chain = golden.mac(a[:, k], b[:, k], chain, "hif8", accumulator="rvbna")
     np.testing.assert_array_equal(golden.dot(a, b, "hif8", accumulator="rvbna"), chain)
-
-
-def test_hardware_refuses_it():
-    allowed = "binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40"
-    for build in (hwgen.Dot, hwgen.Pe, hwgen.Mac):
-        with pytest.raises(golden.BadValue) as caught:
-            build("ocp_e4m3", accumulator="rvbna", **({} if build is hwgen.Mac else {"lanes": 4}))
-        assert str(caught.value) == f"accumulator must be one of {allowed}, not 'rvbna'"

@@ -13,6 +13,7 @@ from rtl_tests.support.proofs import check, subject
 from rtl_tests.support.selection import exhaustive
 from synth.area.liberty import GATES
 from synth.proof.adders import NOWHERE, linear_form
+from synth.proof.bulk import BulkDotProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
 from synth.proof.floated import FloatedDotProof
@@ -81,6 +82,17 @@ def test_a_sign_is_extended_without_a_new_carry():
     netlist = Netlist("x", {"a": 2, "b": 2}, {"sum": 4}, tuple(gates), (6, 8, 10, 12))
     form = linear_form(netlist, [6, 8, 10, *[10] * 5], 8)
     assert form.terms == {2: 1, 3: 254, 4: 1, 5: 254}
+
+
+def test_an_inverted_sum_is_a_sum():
+    """``~(a + b) + 1`` is minus their sum."""
+    whole = adder(4)
+    gates = [*whole.gates, *(Gate("NOT", (net,)) for net in whole.driven)]
+    first = whole.first_gate + len(whole.gates)
+    netlist = Netlist("x", whole.inputs, {"sum": 4}, tuple(gates), tuple(range(first, first + 4)))
+    form = linear_form(netlist, netlist.driven)
+    assert form.terms == {2 + 4 * word + place: -(1 << place) % 16 for word, place in product((0, 1), range(4))}
+    assert (form.constant, form.modulus) == (15, 16)
 
 
 def test_folding_keeps_the_function():
@@ -157,6 +169,10 @@ ALIGNED = [
     exhaustive(build("dot", "hif8", accumulator="aligned25", lanes=2, fabric="fpga")),
     exhaustive(build("dot", "e5m2b1", "ocp_e5m2", accumulator="aligned40", lanes=2)),
     exhaustive(build("dot", "e2m1", accumulator="aligned6", lanes=32)),
+    exhaustive(build("dot", "e2m1", accumulator="aligned13", lanes=32, block_scale="e8m0")),
+    exhaustive(build("dot", "e2m1", accumulator="aligned25", lanes=32, block_scale="e8m0")),
+    exhaustive(build("dot", "e3m2", accumulator="aligned40", lanes=4, block_scale="e8m0")),
+    exhaustive(build("dot", "int8", accumulator="aligned25", lanes=4)),
     exhaustive(build("mac", "ocp_e5m2", accumulator="aligned23", zero="positive")),
     exhaustive(build("pe", "ocp_e4m3", accumulator="aligned13", lanes=4, stages=3)),
     exhaustive(build("dot", "ocp_e4m3", accumulator="aligned25", lanes=2, block_scale="e8m0")),
@@ -194,6 +210,24 @@ def test_rounded_sums(design):
 def test_sums_with_a_common_factor(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, FloatedDotProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+BULK = [
+    build("dot", "e2m1", accumulator="rvbna", lanes=2),
+    exhaustive(build("mac", "ocp_e5m2", accumulator="rvbna", flags=True)),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="rvbna", lanes=8)),
+    exhaustive(build("dot", "ocp_e5m2", accumulator="rvbna", lanes=4, flags=True)),
+    exhaustive(build("dot", "hif8", accumulator="rvbna", lanes=2, scale_bits=10, flags=True)),
+    exhaustive(build("dot", "e2m1", accumulator="rvbna", lanes=32, block_scale="e8m0")),
+    exhaustive(build("pe", "e5m2b1", accumulator="rvbna", lanes=16, stages=2)),
+]
+
+
+@pytest.mark.parametrize("design", BULK, ids=lambda design: design.name)
+def test_sums_in_bulk(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, BulkDotProof.method)
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
 
 
@@ -237,6 +271,8 @@ TWO_ROWS = build("pe", "ocp_e4m3", accumulator="exact", lanes=2, carry_save=True
 MX = build("dot", "e2m1", accumulator="aligned13", lanes=2, block_scale="e8m0")
 FLAGGED = build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
+FRAMED = build("dot", "e2m1", accumulator="aligned25", lanes=4, block_scale="e8m0")
+BULKED = build("dot", "e2m1", accumulator="rvbna", lanes=4)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
@@ -281,6 +317,19 @@ FAULTS = {
     "the accumulator's addend": (TRUNCATED, r"(acc_moved_right_2 =\s+)([^;]+);", r"\1(\2) ^ (&acc_in[22:3]);"),
     "a truncated sum": (TRUNCATED, r"(choose_sum = )([^;]+);", r"\1(\2) & ~(total[12:0] == 13'h123);"),
     "a truncated special": (TRUNCATED, r"(code_out = )([^;]+);", r"\1(\2) ^ (&acc_in[30:1]);"),
+    "a mask": (FRAMED, r"(keeps = )([^;]+);", r"\1(\2) | 8'h04 & {8{largest_level == 6'h1b & acc_in[3]}};"),
+    "a cut lane": (FRAMED, *behind("cut_1__row", "a[7:0] == 8'h5c & keeps[6:0] == 7'h70")),
+    "signs that are counted": (FRAMED, r"(negative_rows = )([^;]+);", r"\1(\2) ^ (&a & &b[14:0]);"),
+    "the tree behind a mask": (FRAMED, r"(cut_sum = )([^;]+);", r"\1\2 + (&acc_in[6:0] & a[3]);"),
+    "the shift behind the sum": (FRAMED, r"(sum_unit = )([^;]+);", r"\1(\2) ^ (cut_sum[10:0] == 11'h123);"),
+    "what a shift loses": (FRAMED, r"(sum_lost = )([^;]+);", r"\1(\2) & ~(cut_sum[7:0] == 8'h35);"),
+    "a raised sum": (FRAMED, r"(raised_field = )([^;]+);", r"\1(\2) ^ (a_scale == 8'h21 & b_scale == 8'h43);"),
+    "a jammed lane": (BULKED, *behind("align_2__row", "a[11:8] == 4'h3 & largest_level == 4")),
+    "the largest level in bulk": (BULKED, r"(largest_level_bit_1 = )([^;]+);", r"\1(\2) & ~(&a);"),
+    "the tree in bulk": (BULKED, r"( total = )([^;]+);", r"\1\2 + (a[2:0] == b[2:0] & a[5]);"),
+    "a sum to odd": (BULKED, r"(below_normal = )([^;]+);", r"\1(\2) & ~(total[9:0] == 10'h123);"),
+    "an addition to odd": (BULKED, r"(round_up = )([^;]+);", r"\1(\2) ^ (&acc_in[12:0] & sum_significand[3]);"),
+    "a special in bulk": (BULKED, r"(force_special = )([^;]+);", r"\1(\2) & ~(&acc_in[30:1]);"),
     "a scale": (BLOCK, r"(sum_exponent = )([^;]+);", r"\1(\2) + (&a_scale[6:4] & b_scale == 7'h35);"),
     "a scale's significand": (BLOCK, r"(scaled_magnitude = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h43 & b_scale[0]);"),
     "a scale of zero": (POWERS, r"(sum_is_zero = )([^;]+)\| \w+;", r"\1\2;"),
@@ -316,6 +365,8 @@ def broken(design, pattern, replacement):
 
 
 LONG = (
+    "signs that are counted", "the shift behind the sum", "a raised sum", "the largest level in bulk",
+    "an addition to odd", "a special in bulk",
     "a lane of an exact sum", "a truncated lane", "the accumulator's addend", "a truncated special", "a scale",
     "the normalizer", "a scaled sum", "a truncated sum with a scale", "underflow", "a carry of the rows",
     "the first place of the rows", "a special beside rows", "a place too few", "a fraction beforehand",
@@ -396,7 +447,7 @@ HOLES = {
         (
             r"assign acc_out = \{sign_out, code_out\};",
             r"assign acc_out = {sign_out, code_out ^ {acc_dominates & any_product & ~force_special"
-            r" & ~(|total[17:13]), 30'b0}};",
+            r" & ~(|total[16:13]), 30'b0}};",
         ),
     ),
     "flags of the number that the code of zero would be": (
