@@ -1,0 +1,1 @@
+`define INFINITY 16'h7c00
