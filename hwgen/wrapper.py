@@ -18,6 +18,10 @@ from hwgen.tools import yosys
 WRAPPER = "hwgen_ports_of_{}"
 """Name of the wrapper of a module."""
 
+INSTANCE = "dut"
+INSIDE = f"{INSTANCE}."
+"""How the names of the user's nets begin in the wrapper."""
+
 VALID = "in_valid", "out_valid"
 READY = {"in_ready": "output", "out_ready": "input"}
 """The further ports of a pipeline with ``--handshake``: ``in_ready`` is an output, as ``out_valid`` is."""
@@ -161,7 +165,7 @@ class _Wrapper:
         wires = [f"  wire {port.range}{_net(port.name)};" for port in self.theirs.values() if port.name in self.used]
         pins = ", ".join(f".{port}({_net(port)})" for port in self.theirs if port in self.used)
         chosen = ", ".join(f".{parameter}({value})" for parameter, value in self.parameters)
-        instance = f"  {self.top} {f'#({chosen}) ' if chosen else ''}dut ({pins});"
+        instance = f"  {self.top} {f'#({chosen}) ' if chosen else ''}{INSTANCE} ({pins});"
         text = "\n".join([*lines, *wires, *body, instance, "endmodule", ""])
         return Wrapped(text, name, design, tuple(self.notes))
 

@@ -9,7 +9,7 @@ verdicts do not depend on this file.
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -20,6 +20,7 @@ from hwgen.blocks.pe import Pe
 from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
+from hwgen.wrapper import INSIDE
 from synth.proof.elaborated import UnreadError, elaborate, verilator_version
 from synth.proof.equivalence import are_equal
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceStore
@@ -97,7 +98,7 @@ class UserFile(Subject):
         ]
         if netlist.answers(cases) != self.again[1].answers(cases):
             raise self._misread
-        return netlist
+        return self._unwrapped(netlist)
 
     def verify(
         self, netlist: Netlist, store: EvidenceStore | None, workers: int | None, report: Report | None
@@ -243,7 +244,11 @@ class UserFile(Subject):
     def again(self) -> tuple[Subject, Netlist]:
         """The module as slang reads it, written as one module without processes, and its gates."""
         subject = self._as(self._slang)
-        return subject, subject.netlist()
+        return subject, self._unwrapped(subject.netlist())
+
+    def _unwrapped(self, netlist: Netlist) -> Netlist:
+        """The netlist with the words of the user's module under their own names, also in a wrapper."""
+        return replace(netlist, named={name.removeprefix(INSIDE): word for name, word in netlist.named.items()})
 
     @cached_property
     def _slang(self) -> str:

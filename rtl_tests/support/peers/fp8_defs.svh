@@ -1,1 +1,0 @@
-`define INFINITY 16'h7c00
