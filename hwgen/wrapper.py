@@ -50,6 +50,8 @@ class Wrapped:
     """Its name."""
     design: Design
     """The block that the module should be; an asynchronous reset is not among its ports."""
+    is_released: bool
+    """Whether it ties an asynchronous reset."""
     notes: tuple[str, ...]
     """What the wrapper leaves out or assumes: phrases for the answer."""
 
@@ -167,7 +169,7 @@ class _Wrapper:
         chosen = ", ".join(f".{parameter}({value})" for parameter, value in self.parameters)
         instance = f"  {self.top} {f'#({chosen}) ' if chosen else ''}{INSTANCE} ({pins});"
         text = "\n".join([*lines, *wires, *body, instance, "endmodule", ""])
-        return Wrapped(text, name, design, tuple(self.notes))
+        return Wrapped(text, name, design, pipeline != self.design.pipeline, tuple(self.notes))
 
     def _shown(self, name: str) -> str:
         return f"{name}[{self.theirs[name].width}]"

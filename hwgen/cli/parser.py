@@ -336,6 +336,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "with --liberty: renaming of the netlist to check, as --seed N of hwgen area (default: 1)"
         sub.add_argument("--renaming", type=int, default=1, metavar="N", help=text)
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
+        sub.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, with the counterexamples")
 
 
 def _simulate_options(parser: argparse.ArgumentParser) -> None:

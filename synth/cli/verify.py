@@ -15,6 +15,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
@@ -22,7 +23,7 @@ from hwgen.netlist.emit import check_name
 from hwgen.sources import Sources, sources
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import check_writable, reserved
+from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
 from hwgen.wrapper import WRAPPER, wrap
@@ -59,6 +60,9 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     user = sources(arguments)
     with about("-o"):
         check_writable(Path(arguments.output))
+    if arguments.junit is not None:
+        with about("--junit"):
+            check_writable(Path(arguments.junit).parent, [Path(arguments.junit).name])
     with _refusing(user, design, arguments):
         subject = _subject(design, arguments, user)
         netlist = subject.netlist()
@@ -74,6 +78,10 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return _interrupted(store, subject.evidence("").name, error)
     finally:
         progress.clear()
+    if arguments.junit is not None:
+        with about("--junit"), writing(Path(arguments.junit).parent):
+            Path(arguments.junit).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(arguments.junit), junit(evidence))
     print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
     return 0 if evidence.verdict == EQUAL else 1
 
@@ -210,7 +218,8 @@ def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None
     if wrapper is None:
         return subject
     text += wrapper.text
-    return replace(subject, design=wrapper.design, verilog=text, top=wrapper.top, notes=wrapper.notes, module=top)
+    subject = replace(subject, design=wrapper.design, verilog=text, top=wrapper.top, module=top)
+    return replace(subject, notes=wrapper.notes, is_released=wrapper.is_released)
 
 
 @contextmanager
@@ -231,6 +240,20 @@ def _refusing(user: Sources | None, design: Design, arguments: argparse.Namespac
             option, reason = "--verilog", user.named(reason).replace(WRAPPER.format(top), top)
             reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
         raise BadValue(option, f"{top} cannot be mapped: {reason}", ": ") from error
+
+
+def junit(evidence: Evidence) -> bytes:
+    """A record as JUnit XML: a test case, which fails unless the module is equal to the reference model."""
+    is_equal = evidence.verdict == EQUAL
+    counts = {"tests": "1", "failures": str(int(not is_equal)), "errors": "0", "time": f"{evidence.seconds:.2f}"}
+    suite = ElementTree.Element("testsuite", {"name": "hwgen verify", **counts})
+    names = {"classname": evidence.module, "name": evidence.command, "time": counts["time"]}
+    case = ElementTree.SubElement(suite, "testcase", names)
+    if not is_equal:
+        sentences = [str(record["sentence"]) for record in evidence.counterexamples] or [evidence.method]
+        failure = ElementTree.SubElement(case, "failure", {"type": evidence.verdict, "message": sentences[0]})
+        failure.text = "\n".join(sentences)
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:

@@ -197,7 +197,8 @@ class _Writer:
             if not known and name == "timingControlp":
                 raise self._error(node, _WORDS["DELAY"])
             if not known or (name in _VALUES and value not in _VALUES[name]):
-                raise self._error(node, f"have what Verilator calls {kind} with {name}, which hwgen does not translate")
+                detail = f"{kind} with {name}{f' {value}' if isinstance(value, str) else ''}"
+                raise self._error(node, f"have what Verilator calls {detail}, which hwgen does not translate")
         return node
 
     def _error(self, node: _Tree, problem: str) -> Exception:

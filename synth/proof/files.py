@@ -53,12 +53,26 @@ _READ_AGAIN = """\
 {functions}
 read_slang --threads 1 --no-synthesis-define --no-default-translate-off-format --ignore-timing --ignore-assertions \
 --allow-use-before-declare {standard}--top {top} module.v
+{rewrite}
+"""
+"""Delays and comments with directives are refused before."""
+
+_REWRITE = """\
 select {top}
 pmuxtree
 simplemap t:$bwmux
 write_verilog -noattr -selected again.v
 """
-"""Delays and comments with directives are refused before."""
+
+_RELEASED = """\
+read_verilog {sv}module.v
+hierarchy -check -top {top}
+proc
+flatten
+async2sync
+{rewrite}
+"""
+"""Registers whose asynchronous reset is a constant become ones without a reset."""
 
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""
@@ -78,12 +92,16 @@ class UserFile(Subject):
     """From a line of the text to words that say where it is."""
     notes: tuple[str, ...] = ()
     """What the verdict assumes or leaves out: phrases."""
+    is_released: bool = False
+    """Whether the wrapper ties an asynchronous reset."""
     module: str = ""
     """The user's module, if ``top`` is a wrapper of it."""
 
     def netlist(self) -> Netlist:
         """See :meth:`Subject.netlist`; it is a NetlistError if slang's gates give other outputs on random inputs."""
         first = super() if self.elaborated is None else self._as(self.elaborated)
+        if self.is_released:
+            first = self._as(self._released)
         try:
             netlist = first.netlist()
         except NetlistError as error:
@@ -194,6 +212,13 @@ class UserFile(Subject):
 
         return text, self._looked(text, place), place
 
+    @property
+    def _released(self) -> str:
+        """The module without its asynchronous reset."""
+        sv, rewrite = sv_option(self.is_system_verilog), _REWRITE.format(top=self.top)
+        script = _RELEASED.format(sv=sv, top=self.top, rewrite=rewrite)
+        return yosys.run(script, {"module.v": self.elaborated or self.verilog}, ["again.v"])["again.v"]
+
     def _looked(self, text: str, place: Place) -> dict[str, str]:
         """What Yosys says of the file, or of another text for it, unless tools read that differently."""
         sv, files = sv_option(self.is_system_verilog), library_files(self.libraries)
@@ -253,7 +278,8 @@ class UserFile(Subject):
     @cached_property
     def _slang(self) -> str:
         files, standard = library_files(self.libraries), "" if self.is_system_verilog else "--std 1364-2005 "
-        script = _READ_AGAIN.format(functions=functions(files), standard=standard, top=self.top)
+        rewrite = ("async2sync\n" if self.is_released else "") + _REWRITE.format(top=self.top)
+        script = _READ_AGAIN.format(functions=functions(files), standard=standard, top=self.top, rewrite=rewrite)
         return yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
 
     @cached_property

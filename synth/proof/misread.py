@@ -22,6 +22,9 @@ _DIRECTIVES = (
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
 _WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
 _ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
+_PRAGMAS = "use full_case", "use parallel_case"
+_CHOICE = r"\b(unique0?|priority)\s+(if|case[zx]?)\b"
+"""What SystemVerilog has instead; Yosys's tree has those attributes for it."""
 _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
 _SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"""|"(?:\\.|[^"\\])*"|\\\S+', re.S)
@@ -87,8 +90,11 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     while fresh := waiting - used:
         used |= fresh
         waiting |= {cell for name in fresh if name in modules for cell in modules[name].names("CELLTYPE")}
+    lines = code.splitlines()
     for name in sorted(used & modules.keys()):
-        yield from _misread(modules[name], modules)
+        for line, problem in _misread(modules[name], modules):
+            words = re.search(_CHOICE, " ".join(lines[max(line - 2, 0) : line])) if problem in _PRAGMAS else None
+            yield line, f"use {words[1]} {words[2]}" if words else problem
 
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
