@@ -176,6 +176,8 @@ def _expanded(file: Path, folders: Sequence[Path], option: str, depth: int) -> I
     for match in _INCLUDE.finditer(text):
         if match["file"] is None:
             continue
+        if _IN_MACRO.search(text, 0, match.start()):
+            raise BadValue(option, "must not include a file in the value of a macro")
         found = next((path for folder in (file.parent, *folders) if (path := folder / match["file"]).is_file()), None)
         if found is not None:
             yield from lines(match.start())
@@ -186,6 +188,9 @@ def _expanded(file: Path, folders: Sequence[Path], option: str, depth: int) -> I
     if last[0]:
         yield last
 
+
+_IN_MACRO = re.compile(r"`define\b(?:\\\n|[^\n])*\Z")
+"""The beginning of a macro, up to the place where the search ends."""
 
 _IGNORED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
 _DEFINITION = re.compile(r"`define\s+([A-Za-z_]\w*)((?:\\\r?\n|[^\n])*)")

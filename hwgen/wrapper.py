@@ -9,6 +9,7 @@ import re
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from golden.refusal import BadValue
 from hwgen.blocks.block import RESETS, Design
@@ -35,6 +36,9 @@ proc
 flatten
 write_json ports.json
 """
+
+_ASYNCHRONOUS = "ARST", "ALOAD"
+"""Pins of registers whose level acts without the clock."""
 
 _ITEM = re.compile(r"(\w+)=(~?[A-Za-z_]\w*|\{[^{}]*\})")
 _TIE = re.compile(r"([A-Za-z_]\w*)=((?:\d+'[bodhBODH][0-9a-fA-F_]+)|\d+)")
@@ -115,7 +119,7 @@ class _Wrapper:
         self,
         design: Design,
         top: str,
-        module: Mapping[str, Mapping[str, Mapping[str, object]]],
+        module: Mapping[str, Any],
         links: Mapping[str, str],
         ties: Mapping[str, str],
         parameters: Sequence[tuple[str, str]],
@@ -124,7 +128,7 @@ class _Wrapper:
         self.design, self.top, self.links, self.ties, self.parameters = design, top, dict(links), dict(ties), parameters
         self.module, self.handshake, self.notes = module, handshake, list[str]()
         ports = module["ports"].items()
-        self.theirs = {name: Port(name, str(port["direction"]), len(port["bits"])) for name, port in ports}  # type: ignore[arg-type]
+        self.theirs = {name: Port(name, str(port["direction"]), len(port["bits"])) for name, port in ports}
         self.used: set[str] = set()
 
     def wrapped(self) -> Wrapped:
@@ -142,8 +146,8 @@ class _Wrapper:
         design = replace(self.design, pipeline=pipeline)
         ours = {port.name: port for port in design.ports}
         extra = {way: Port(way, direction, 1) for way, direction in READY.items()} if self.handshake else {}
-        for port in self.links.keys() - {*ours, *extra}:
-            raise BadValue("--ports", f"must name ports of ours, {', '.join([*ours, *extra])}; {port!r} is none")
+        for other in self.links.keys() - {*ours, *extra}:
+            raise BadValue("--ports", f"must name ports of ours, {', '.join([*ours, *extra])}; {other!r} is none")
         lines = [f"module {name} ({', '.join(ours)});"]
         lines += [f"  {port.direction} {port.range}{port.name};" for port in ours.values()]
         is_counted = bool(pipeline.stages) and not any(port in self.links or port in self.theirs for port in VALID)
@@ -180,14 +184,16 @@ class _Wrapper:
         port = link.lstrip("~")
         if port not in self.theirs or self.theirs[port].width != 1:
             return None
-        (bit,) = self.module["ports"][port]["bits"]  # type: ignore[misc]
-        cells: list[Mapping[str, Mapping[str, list[object]]]] = list(self.module["cells"].values())  # type: ignore[arg-type]
+        (bit,) = self.module["ports"][port]["bits"]
+        cells = list(self.module["cells"].values())
         nets = {bit} | {
             cell["connections"]["Y"][0]
             for cell in cells
             if cell["type"] in ("$not", "$logic_not") and cell["connections"]["A"] == [bit]
         }
-        is_asynchronous = any(cell["connections"].get("ARST", [None])[0] in nets for cell in cells)
+        is_asynchronous = any(
+            cell["connections"].get(pin, [None])[0] in nets for cell in cells for pin in _ASYNCHRONOUS
+        )
         return (port, "1'b1" if link.startswith("~") else "1'b0") if is_asynchronous else None
 
     def _linked(self, port: Port, design: Design) -> list[str]:

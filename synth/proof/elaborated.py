@@ -299,7 +299,8 @@ class _Writer:
 
     def _declare(self, variable: _Tree, is_port: bool = False) -> str:
         """The name of a variable in its module, of which ports keep theirs."""
-        self._checked(variable, "VAR")
+        if self._checked(variable, "VAR")["valuep"] and not self._is_constant(variable):
+            raise self._error(variable, _INITIAL)
         stem = re.sub(r"\W", "_", variable["name"])
         if is_port and stem != variable["name"]:
             raise self._error(variable, "have a port whose name has other characters than letters and digits")
@@ -442,8 +443,8 @@ class _Writer:
         value, sign = self._only(item, "rhsp"), "=" if item["type"] == "ASSIGN" else "<="
         if resets and value["type"] == "COND":  # Verilator merges the branches of an if
             self._checked(value)
-            branches = [[{**item, "rhsp": value[branch]}] for branch in ("thenp", "elsep")]
-            self._choice(item, self._only(value, "condp"), *branches, resets)
+            then, other = ([{**item, "rhsp": value[branch]}] for branch in ("thenp", "elsep"))
+            self._choice(item, self._only(value, "condp"), then, other, resets)
         else:
             self._write(item, f"    {self._assignment(item, sign)};")
 

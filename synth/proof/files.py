@@ -99,11 +99,9 @@ class UserFile(Subject):
 
     def netlist(self) -> Netlist:
         """See :meth:`Subject.netlist`; it is a NetlistError if slang's gates give other outputs on random inputs."""
-        first = super() if self.elaborated is None else self._as(self.elaborated)
-        if self.is_released:
-            first = self._as(self._released)
+        text = self._released if self.is_released else self.elaborated
         try:
-            netlist = first.netlist()
+            netlist = super().netlist() if text is None else self._as(text).netlist()
         except NetlistError as error:
             raise NetlistError(
                 f"{error}{self._undefined()}" if "undefined value" in str(error) else str(error)
@@ -204,8 +202,8 @@ class UserFile(Subject):
         try:
             text, lines = elaborate(self.verilog, self.top)
         except UnreadError as error:
-            place = f" ({self.place_of(error.line)})" if error.line else ""
-            raise NetlistError(f"{self.top} must {error.problem}{place}; {reason}") from None
+            where = f" ({self.place_of(error.line)})" if error.line else ""
+            raise NetlistError(f"{self.top} must {error.problem}{where}; {reason}") from None
 
         def place(line: int) -> str:
             return self.place_of(lines[line - 1])

@@ -30,7 +30,7 @@ def by_kind(design: Design, netlist: Netlist, known: Sequence[dict[str, Any]]) -
     """
     model = reference(design)
     cases = [{port: pins[port] for port in model.arguments} for pins in _vectors(model)]
-    first: dict[str, Pins] = {}
+    first: dict[str, dict[str, int]] = {}
     counts: dict[str, int] = {}
     answers = zip(cases, netlist.answers(cases), model.answers(cases), strict=True)
     for pins, got, expected in answers:
