@@ -298,7 +298,7 @@ class _Writer:
         return bool(variable.get("isParam")) or variable["varType"] == "GENVAR"
 
     def _declare(self, variable: _Tree, is_port: bool = False) -> str:
-        """The name of a variable in its module, of which ports keep theirs."""
+        """The name of a variable in its module; ports keep theirs."""
         if self._checked(variable, "VAR")["valuep"] and not self._is_constant(variable):
             raise self._error(variable, _INITIAL)
         stem = re.sub(r"\W", "_", variable["name"])

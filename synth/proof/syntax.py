@@ -11,7 +11,7 @@ PARAMETERS = "PARAMETER", "LOCALPARAM"
 _SCOPES, DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR", "ENUM_ITEM")
 _STRUCTURES = "STRUCT", "UNION"
 _WIDEST = 4096
-"""Width up to which the bits of a word are told apart."""
+"""Width up to which the bits of a word are distinguished."""
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 _LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
 
