@@ -299,7 +299,9 @@ class _Writer:
 
     def _declare(self, variable: _Tree, is_port: bool = False) -> str:
         """The name of a variable in its module; ports keep theirs."""
-        if self._checked(variable, "VAR")["valuep"] and not self._is_constant(variable):
+        # a wire that is assigned a constant has a value, too
+        is_initial = variable.get("hasUserInit") or variable["direction"] == "INPUT"
+        if self._checked(variable, "VAR")["valuep"] and is_initial and not self._is_constant(variable):
             raise self._error(variable, _INITIAL)
         stem = re.sub(r"\W", "_", variable["name"])
         if is_port and stem != variable["name"]:
