@@ -16,6 +16,7 @@ from golden.catalog import beside
 from golden.refusal import BadValue
 from hwgen.blocks.block import Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
+from hwgen.sources import ListFile
 
 Run = Callable[[argparse.Namespace], int]
 """A command: a function from its arguments to the exit status."""
@@ -289,6 +290,28 @@ def _energy_options(parser: argparse.ArgumentParser) -> None:
         _add_measurement(sub, PLACES)
 
 
+def _add_verilog(sub: argparse.ArgumentParser, verb: str) -> None:
+    """The options of a command that takes users' files."""
+    text = f"{verb} this file instead of the generated module; .sv files are SystemVerilog; repeat it for several files"
+    sub.add_argument("--verilog", action="append", metavar="FILE", help=text)
+    text = f"{verb} the files of this list, which may also have -f, -I, -D, +incdir+ and +define+"
+    sub.add_argument("-f", dest="verilog", type=ListFile, action="append", metavar="FILE", help=text)
+    text = "folder of files to include, after that of the file that includes them"
+    sub.add_argument("-I", dest="include", action="append", default=[], metavar="DIR", help=text)
+    text = "define a macro (default value: 1)"
+    sub.add_argument("-D", dest="define", action="append", default=[], metavar="NAME[=VALUE]", help=text)
+    text = f"module to {verb} in the file of --verilog (default: the name of the generated module)"
+    sub.add_argument("--top", metavar="NAME", help=text)
+    text = "value of a parameter of the module"
+    sub.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE", help=text)
+    text = "ports of the module that stand for ours, e.g. a=op_a_i,rst=~rst_ni,flags={nv_o,of_o,uf_o,nx_o}"
+    sub.add_argument("--ports", action="append", default=[], metavar="OURS=THEIRS[,...]", help=text)
+    text = "constants for its other inputs, e.g. mode=2'b01"
+    sub.add_argument("--tie", action="append", default=[], metavar="PORT=CONSTANT[,...]", help=text)
+    text = "the pipeline has in_ready and out_ready, which --ports may name; its receiver is always ready"
+    sub.add_argument("--handshake", action="store_true", help=text)
+
+
 def _verify_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import RECIPES, STOCK
     from synth.proof.choose import VERIFIED
@@ -307,10 +330,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
             )
             sub.add_argument("--verdicts", metavar="FILE", help=text)
             continue
-        text = "check this file instead of the generated module; .sv files are read as SystemVerilog"
-        sub.add_argument("--verilog", metavar="FILE", help=text)
-        text = "module to check in the file of --verilog (default: the name of the generated module)"
-        sub.add_argument("--top", metavar="NAME", help=text)
+        _add_verilog(sub, "check")
         _add_liberty(sub, "; the file of --verilog may be a netlist of its cells")
         text = "with --liberty: recipe (synthesis script) for the netlist to check, as in hwgen area --portfolio full"
         names = f"one of {', '.join(RECIPES['cells'])}; default: {STOCK}"
@@ -318,6 +338,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "with --liberty: renaming of the netlist to check, as --seed N of hwgen area (default: 1)"
         sub.add_argument("--renaming", type=int, default=1, metavar="N", help=text)
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
+        sub.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, with the counterexamples")
 
 
 def _simulate_options(parser: argparse.ArgumentParser) -> None:
@@ -325,10 +346,7 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
 
     parser.epilog = _SIMULATED + _EPILOG
     for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
-        text = "simulate this file instead of the generated module; .sv files are SystemVerilog"
-        sub.add_argument("--verilog", metavar="FILE", help=text)
-        text = "module to simulate in the file of --verilog (default: the name of the generated module)"
-        sub.add_argument("--top", metavar="NAME", help=text)
+        _add_verilog(sub, "simulate")
         text = "simulator (default: icarus if it is installed, else verilator)"
         sub.add_argument("--sim", choices=SIMULATORS, help=text)
         text = "number of vectors, without bubbles and stalls of clocked modules (default: %(default)s)"

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,9 +18,13 @@ from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import TOP, Case, case
 from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.simulators import check_simulator
-from hwgen.tools.files import check_writable, read_verilog, reserved, write_whole, writing
+from hwgen.sources import Sources, sources
+from hwgen.tools import yosys
+from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
+from hwgen.tools.yosys import YosysError
+from hwgen.wrapper import Wrapped, wrap
 
 SHOWN = 1
 """Mismatches of a class that are printed."""
@@ -43,9 +46,10 @@ class _Regression:
         _check_number("--vectors", arguments.vectors, 1, MAX_VECTORS)
         _check_number("--seed", arguments.seed, 0, MAX_SEED)
         self.simulator = check_simulator(arguments.sim)
-        if arguments.verilog is None and arguments.top is not None:
-            raise BadValue("--top", "needs --verilog")
+        self.user = sources(arguments)
         self.top = design.name if arguments.top is None else check_name(arguments.top, "--top")
+        self.wrapper = None if self.user is None else self._wrapper(self.user)
+        self.design = design if self.wrapper is None else self.wrapper.design
         self.folder = Path(arguments.output) / self.top
         with about("-o"):
             check_writable(self.folder, ["coverage.json", "results.xml"])
@@ -61,7 +65,7 @@ class _Regression:
         """Simulate in the folder, which other runs leave alone meanwhile, and print what differs."""
         text, suffix, beside = self._verilog()
         vectors = self._suite()
-        seed, name = self.arguments.seed, self.top
+        seed, name = self.arguments.seed, self.top if self.wrapper is None else self.wrapper.top
         subject = case(
             self.design, text, vectors.vectors, vectors.classes, seed, name=name, suffix=suffix, folder=beside
         )
@@ -78,20 +82,29 @@ class _Regression:
             if not outcome.built:
                 raise self._build_error(outcome)
             self._copy_results(outcome)
-        print("\n".join(self._lines(subject, outcome)))
+        print("\n".join(line.replace(name, self.top) for line in self._lines(subject, outcome)))
         hits = vectors.coverage
         print("\n".join(hits.table()) if self.arguments.coverage else f"  coverage: {hits.summary()}")
         if outcome.complaints:
             print(f"  repeat with: {self._command()}")
         return 1 if outcome.complaints else 0
 
+    def _wrapper(self, user: Sources) -> Wrapped | None:
+        """The wrapper that gives the user's module our ports, if one is needed."""
+        try:
+            return wrap(self.design, self.arguments, user.text, self.top, user.main.suffix == ".sv")
+        except YosysError as error:
+            reason = user.named(yosys.reason(error.log))
+            raise BadValue("--verilog", f"{self.top} cannot be read: {reason}", ": ") from error
+
     def _verilog(self) -> tuple[str, str, Path | None]:
         """Text and suffix of the file, and of a user's file the folder of the files that it includes or reads."""
-        if self.arguments.verilog is None:
+        if self.user is None:
             return self.design.verilog(), ".v", None
-        file = Path(self.arguments.verilog)
-        suffix = file.suffix if file.suffix in (".v", ".sv") else ".v"
-        return read_verilog(self.arguments.verilog), suffix, file.resolve().parent
+        file, text = self.user.main, self.user.text
+        if self.wrapper is not None:
+            text += self.wrapper.text
+        return text, file.suffix if file.suffix in (".v", ".sv") else ".v", file.resolve().parent
 
     def _suite(self) -> Suite:
         """The vectors, with progress of the evaluation of all inputs."""
@@ -129,12 +142,13 @@ class _Regression:
         reason = re.sub(rf"\S*{re.escape(str(folder.resolve()))}/\S*?/", "", reason)  # the tool's copies
         bench = rf"(%[\w-]+: )?{TOP}\.v:[\d:]+ ((error|warning): )?"
         reason = re.sub(bench, "", reason).replace("dut_0", folder.name)
-        if arguments.verilog is None:
+        if self.user is None:
             return ToolError(f"the simulator could not build {folder.name}: {reason}")
-        reason = re.sub(rf"\b{folder.name}(\.s?v:)", lambda end: Path(arguments.verilog).stem + end[1], reason)
+        module = folder.name if self.wrapper is None else self.wrapper.top
+        reason = self.user.named(re.sub(rf"\b{module}(\.s?v:)", r"module\1", reason)).replace(module, folder.name)
         is_misnamed = arguments.top is None and re.search("nknown module|[Cc]annot find|not find", reason)
         hint = "; name your module with --top" if is_misnamed else ""
-        return BadValue("--verilog", f"{arguments.verilog!r} cannot be simulated: {reason}{hint}", ": ")
+        return BadValue("--verilog", f"{str(self.user.main)!r} cannot be simulated: {reason}{hint}", ": ")
 
     def _copy_results(self, outcome: Outcome) -> None:
         for file in outcome.junit:
@@ -163,10 +177,7 @@ class _Regression:
         words = (
             f"hwgen simulate {typed(arguments)} --sim {simulator} --vectors {arguments.vectors} --seed {arguments.seed}"
         )
-        if arguments.verilog is not None:
-            words += f" --verilog {shlex.quote(arguments.verilog)}"
-        if arguments.top is not None:
-            words += f" --top {shlex.quote(arguments.top)}"
+        words += "" if self.user is None else f" {self.user.words}"
         return words + (" --until covered" if arguments.until else "") + " --waves"
 
     def _record(self, vectors: Suite) -> dict[str, object]:

@@ -4,31 +4,35 @@ import argparse
 import json
 import multiprocessing
 import os
-import re
 import shlex
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from xml.etree import ElementTree
 
 from golden.refusal import BadValue, about
-from golden.tables import read_bytes
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
+from hwgen.sources import Sources, sources
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
-from hwgen.tools.files import check_writable, read_verilog, reserved
+from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.progress import Progress
 from hwgen.tools.yosys import YosysError
+from hwgen.wrapper import WRAPPER, wrap
 from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli.checks import check_jobs
+from synth.proof import mapping
 from synth.proof.everything import designs
 from synth.proof.evidence import (
     DIFFERENT,
@@ -53,35 +57,31 @@ SECONDS = 10
 def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
     check_jobs(arguments.jobs)
-    subject = _subject(design, arguments)
+    user = sources(arguments)
     with about("-o"):
         check_writable(Path(arguments.output))
-    try:
+    if arguments.junit is not None:
+        with about("--junit"):
+            check_writable(Path(arguments.junit).parent, [Path(arguments.junit).name])
+    with _refusing(user, design, arguments):
+        subject = _subject(design, arguments, user)
         netlist = subject.netlist()
-    except NetlistError as error:
-        if not arguments.verilog:
-            raise
-        raise BadValue("--verilog", str(error), ": ") from error
-    except YosysError as error:
-        if error.killed or not (arguments.verilog or arguments.liberty):
-            raise
-        option, reason = "--verilog" if arguments.verilog else "--liberty", _reason(error, subject.source or "module.v")
-        is_misnamed = arguments.verilog and not arguments.top and "not found" in reason
-        hint = "; name your module with --top" if is_misnamed else ""
-        raise BadValue(option, f"{subject.top} cannot be mapped: {reason}{hint}", ": ") from error
     with about("-o"):
         store = EvidenceStore(Path(arguments.output))
     progress = Progress()
     try:
         check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
-        evidence = check(netlist, store, arguments.jobs, _reporter(progress))
+        with _refusing(user, design, arguments):
+            evidence = check(netlist, store, arguments.jobs, _reporter(progress))
     except (IncompleteError, KeyboardInterrupt, SystemExit) as error:
         progress.clear()
         return _interrupted(store, subject.evidence("").name, error)
-    except NetlistError as error:
+    finally:
         progress.clear()
-        raise BadValue("--verilog", str(error), ": ") from error
-    progress.clear()
+    if arguments.junit is not None:
+        with about("--junit"), writing(Path(arguments.junit).parent):
+            Path(arguments.junit).parent.mkdir(parents=True, exist_ok=True)
+            write_whole(Path(arguments.junit), junit(evidence))
     print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
     return 0 if evidence.verdict == EQUAL else 1
 
@@ -186,7 +186,8 @@ def checked(design: Design, store: EvidenceStore) -> Evidence:
     return verify(subject, subject.netlist(), store, workers=0) if record.verdict == INCOMPLETE else record
 
 
-def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
+def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None) -> Subject:
+    """The module to be checked: that of the design, or the user's."""
     with about("--liberty"):
         groups = liberty.read_all(arguments.liberty)
         if len(groups) > 1:
@@ -207,23 +208,54 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
     if placed is not None and design.stages:
         with about("--liberty"):
             liberty.check_flip_flop(libraries, design.name)
-    if arguments.verilog is None:
-        if arguments.top is not None:
-            raise BadValue("--top", "needs --verilog")
+    if user is None:
         return emitted(design, libraries, words, placed)
-    text = read_verilog(arguments.verilog)
-    if re.search(rb"\r(?!\n)", read_bytes(Path(arguments.verilog))):  # it ends a comment only for some tools
-        raise BadValue("--verilog", "must not have a carriage return without a line feed")
-    top = design.name if arguments.top is None else check_name(arguments.top, "--top")
-    source = Path(arguments.verilog).name
-    own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"
-    place = sha256(str(Path(arguments.verilog).resolve()), design.command())[:8]
-    return UserFile(design, text, top, source, libraries, f"hwgen verify {design.command()} {own}{words}", place)
+    top, text = design.name if arguments.top is None else check_name(arguments.top, "--top"), user.text
+    is_system_verilog, cells = user.main.suffix == ".sv", mapping.library_files(libraries)
+    wrapper = wrap(design, arguments, text, top, is_system_verilog, mapping.functions(cells), cells)
+    default = f" --top {shlex.quote(top)}" if arguments.top is None else ""
+    command = f"hwgen verify {design.command()} {user.words}{default}{words}"
+    place = sha256(*(str(file.resolve()) for file in user.files), design.command())[:8]
+    subject = UserFile(design, text, top, user.main.name, libraries, command, place, None, user.place)
+    if wrapper is None:
+        return subject
+    text += wrapper.text
+    subject = replace(subject, design=wrapper.design, verilog=text, top=wrapper.top, module=top)
+    return replace(subject, notes=wrapper.notes, is_released=wrapper.is_released)
 
 
-def _reason(error: YosysError, source: str) -> str:
-    """Why Yosys failed; it names the user's file, not the tool's copy."""
-    return re.sub(r"\bmodule\.s?v\b", lambda _: source, yosys.reason(error.log))
+@contextmanager
+def _refusing(user: Sources | None, design: Design, arguments: argparse.Namespace) -> Iterator[None]:
+    """Turn errors about a user's file, or libraries, into refusals that name the module and the place."""
+    top = arguments.top or design.name
+    try:
+        yield
+    except NetlistError as error:
+        if user is None:
+            raise
+        raise BadValue("--verilog", str(error).replace(WRAPPER.format(top), top), ": ") from error
+    except YosysError as error:
+        if error.killed or not (user or arguments.liberty):
+            raise
+        option, reason = "--liberty", yosys.reason(error.log)
+        if user is not None:
+            option, reason = "--verilog", user.named(reason).replace(WRAPPER.format(top), top)
+            reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
+        raise BadValue(option, f"{top} cannot be mapped: {reason}", ": ") from error
+
+
+def junit(evidence: Evidence) -> bytes:
+    """A record as JUnit XML: a test case, which fails unless the module is equal to the reference model."""
+    is_equal = evidence.verdict == EQUAL
+    counts = {"tests": "1", "failures": str(int(not is_equal)), "errors": "0", "time": f"{evidence.seconds:.2f}"}
+    suite = ElementTree.Element("testsuite", {"name": "hwgen verify", **counts})
+    names = {"classname": evidence.module, "name": evidence.command, "time": counts["time"]}
+    case = ElementTree.SubElement(suite, "testcase", names)
+    if not is_equal:
+        sentences = [str(record["sentence"]) for record in evidence.counterexamples] or [evidence.method]
+        failure = ElementTree.SubElement(case, "failure", {"type": evidence.verdict, "message": sentences[0]})
+        failure.text = "\n".join(sentences)
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:

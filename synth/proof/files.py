@@ -1,4 +1,6 @@
-"""Modules of users' files, which Yosys's own reader of Verilog and slang must understand alike.
+"""Modules of users' files, which two readers must understand alike: slang, and Yosys's own reader of Verilog.
+
+Where that reader cannot read SystemVerilog, Verilator takes its place (:mod:`synth.proof.elaborated`).
 
 Modules that ``hwgen generate`` writes have nothing that readers understand differently, which linters check; so their
 verdicts do not depend on this file.
@@ -6,18 +8,25 @@ verdicts do not depend on this file.
 
 import json
 import re
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
 from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
+from hwgen.tools.yosys import YosysError
+from hwgen.wrapper import INSIDE
+from synth.proof.elaborated import UnreadError, elaborate, verilator_version
+from synth.proof.equivalence import are_equal
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceStore
 from synth.proof.gates import ADDER, Netlist, NetlistError
+from synth.proof.kinds import by_kind
 from synth.proof.mapping import functions, library_files, sv_option
-from synth.proof.misread import refuse_misread
+from synth.proof.misread import END, PREPROCESSED, Place, refuse_misread
 from synth.proof.unroll import RowsNetlist
 from synth.proof.verify import Report, Subject, verify
 
@@ -43,15 +52,32 @@ _READ_AGAIN = """\
 {functions}
 read_slang --threads 1 --no-synthesis-define --no-default-translate-off-format --ignore-timing --ignore-assertions \
 --allow-use-before-declare {standard}--top {top} module.v
+{rewrite}
+"""
+"""Delays and comments with directives are refused before."""
+
+_REWRITE = """\
 select {top}
 pmuxtree
 simplemap t:$bwmux
 write_verilog -noattr -selected again.v
 """
-"""Delays and comments with directives are refused before."""
+
+_RELEASED = """\
+read_verilog {sv}module.v
+hierarchy -check -top {top}
+proc
+flatten
+async2sync
+{rewrite}
+"""
+"""Registers whose asynchronous reset is a constant become ones without a reset."""
 
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""
+
+_SHOWN = 3
+"""Undefined values that a message names."""
 
 _SAMPLES = 4096
 _SYMMETRIC = "AND", "OR", "XOR", *ADDER
@@ -59,11 +85,27 @@ _SYMMETRIC = "AND", "OR", "XOR", *ADDER
 
 @dataclass(frozen=True)
 class UserFile(Subject):
-    """A module of a user's file, which Yosys's own reader and slang must understand alike."""
+    """A module of a user's file, which two readers must understand alike: slang, and Yosys's own or Verilator."""
+
+    place_of: Place = "line {}".format
+    """From a line of the text to words that say where it is."""
+    notes: tuple[str, ...] = ()
+    """What the verdict assumes or leaves out: phrases."""
+    is_released: bool = False
+    """Whether the wrapper ties an asynchronous reset."""
+    module: str = ""
+    """The user's module, if ``top`` is a wrapper of it."""
 
     def netlist(self) -> Netlist:
         """See :meth:`Subject.netlist`; it is a NetlistError if slang's gates give other outputs on random inputs."""
-        netlist, rng = super().netlist(), np.random.default_rng(1)
+        text = self._released if self.is_released else self.elaborated
+        try:
+            netlist = super().netlist() if text is None else self._as(text).netlist()
+        except NetlistError as error:
+            raise NetlistError(
+                f"{error}{self._undefined()}" if "undefined value" in str(error) else str(error)
+            ) from None
+        rng = np.random.default_rng(1)
         widths = netlist.inputs.items()
         cases = [
             {port: int.from_bytes(rng.bytes(-(-width // 8)), "little") >> -width % 8 for port, width in widths}
@@ -71,14 +113,27 @@ class UserFile(Subject):
         ]
         if netlist.answers(cases) != self.again[1].answers(cases):
             raise self._misread
-        return netlist
+        return self._unwrapped(netlist)
 
     def verify(
         self, netlist: Netlist, store: EvidenceStore | None, workers: int | None, report: Report | None
     ) -> Evidence:
-        """Check the gates of both readers, unless they are the same; it is a NetlistError if only one is right."""
+        """Check the gates of both readers, unless they are equal; it is a NetlistError if only one is right.
+
+        Of a module that differs, the counterexamples are the first of each kind.
+        """
+        record = self._verified(netlist, store, workers, report)
+        if record.verdict == DIFFERENT:
+            record.counterexamples = by_kind(self.design, netlist, record.counterexamples)
+            if store:
+                store.save(record)
+        return record
+
+    def _verified(
+        self, netlist: Netlist, store: EvidenceStore | None, workers: int | None, report: Report | None
+    ) -> Evidence:
         again, others = self.again
-        if _same_gates(netlist, others):
+        if _same_gates(netlist, others) or _are_equal(netlist, others):
             return verify(self, netlist, store, workers, report)
         second = verify(again, others, None, workers, report)
         kept = store if second.verdict == EQUAL else None  # an interrupt must not leave the verdict of one reader
@@ -96,20 +151,133 @@ class UserFile(Subject):
             store.save(record)
         return record
 
+    def evidence(self, kind: str = "", method: str = "") -> Evidence:
+        """See :meth:`Subject.evidence`; it names the user's module."""
+        record = super().evidence(kind, method)
+        record.module = self.module or self.top
+        return record
+
+    def method(self) -> tuple[str, str]:
+        """See :meth:`Subject.method`; with what the verdict assumes of a user's file."""
+        kind, method = super().method()
+        readers = [] if self.elaborated is None else [f"read by slang and by {verilator_version()}"]
+        return kind, "; ".join([method, *self.notes, *readers])
+
     @property
     def _misread(self) -> NetlistError:
-        return NetlistError(f"{self.top} must be understood alike by Yosys's two readers, read_verilog and read_slang")
+        readers = "Yosys's two readers, read_verilog and read_slang"
+        if self.elaborated is not None:
+            readers = "slang and Verilator, which are its readers because Yosys's own cannot read it"
+        return NetlistError(f"{self.top} must be understood alike by {readers}")
+
+    def _as(self, text: str) -> Subject:
+        """The module as another text, which has no cells of a library that this one does not have."""
+        items = {item.name: getattr(self, item.name) for item in fields(Subject)}
+        subject = Subject(**{**items, "verilog": text})
+        vars(subject)["has_cells"] = self.has_cells
+        return subject
+
+    @cached_property
+    def elaborated(self) -> str | None:
+        """The module as Verilator reads it, if Yosys's own reader of SystemVerilog cannot read it; else None."""
+        return self._reading[0]
+
+    @cached_property
+    def _reading(self) -> tuple[str | None, dict[str, str], Place]:
+        """The module as Verilator reads it, if that is needed; what :data:`_LOOK` says of it; the places of its lines.
+
+        It is a YosysError if no reader can read the module, a NetlistError if only slang can, or if synthesis and
+        simulators treat it differently.
+        """
+        try:
+            return None, self._looked(self.verilog, self.place_of), self.place_of
+        except YosysError as error:
+            found = re.search(r"module\.v:(\d+): ERROR: (.*)", error.log)
+            if error.killed or found is None or not self.is_system_verilog or self.libraries:
+                raise
+            _ = self._slang  # its message is the better one if it cannot read the file either
+            reason = f"Yosys's own reader stops at {self.place_of(int(found[1]))} ({found[2]})"
+        refuse_misread(self.verilog, f"{PREPROCESSED}\n{self.verilog}`file_pop{END}", self.top, (), self.place_of)
+        try:
+            text, lines = elaborate(self.verilog, self.top)
+        except UnreadError as error:
+            where = f" ({self.place_of(error.line)})" if error.line else ""
+            raise NetlistError(f"{self.top} must {error.problem}{where}; {reason}") from None
+
+        def place(line: int) -> str:
+            return self.place_of(lines[line - 1])
+
+        return text, self._looked(text, place), place
+
+    @property
+    def _released(self) -> str:
+        """The module without its asynchronous reset."""
+        sv, rewrite = sv_option(self.is_system_verilog), _REWRITE.format(top=self.top)
+        script = _RELEASED.format(sv=sv, top=self.top, rewrite=rewrite)
+        return yosys.run(script, {"module.v": self.elaborated or self.verilog}, ["again.v"])["again.v"]
+
+    def _looked(self, text: str, place: Place) -> dict[str, str]:
+        """What Yosys says of the file, or of another text for it, unless tools read that differently."""
+        sv, files = sv_option(self.is_system_verilog), library_files(self.libraries)
+        script = _LOOK.format(functions=functions(files), sv=sv, top=self.top)
+        names = {cell.name for library in self.libraries for cell in library.cells}
+        tree = yosys.run(_PARSE.format(sv=sv), {"module.v": text}, ["read.txt"])["read.txt"]
+        refuse_misread(text, tree, self.top, names, place)
+        return yosys.run(script, {"module.v": text, **files}, ["sizes.txt", "whole.json", "early.json"])
+
+    def _undefined(self) -> str:
+        """The outputs that undefined values may reach, and where these values come from, as a part of a sentence."""
+        _, outputs, place = self._reading
+        module = json.loads(outputs["early.json"])["modules"][self.top]
+        drivers = {
+            bit: cell
+            for cell in module["cells"].values()
+            for pin, bits in cell["connections"].items()
+            if cell["port_directions"][pin] == "output"
+            for bit in bits
+        }
+        inputs = {bit for port in module["ports"].values() if port["direction"] == "input" for bit in port["bits"]}
+        words = {bit: (name, word["attributes"]) for name, word in module["netnames"].items() for bit in word["bits"]}
+        names, sources = list[str](), set[str]()
+        for name, port in module["ports"].items():
+            if port["direction"] != "output":
+                continue
+            found, waiting, visited = set[str](), [(bit, port) for bit in port["bits"]], set[object]()
+            while waiting:
+                bit, reader = waiting.pop()
+                cell = drivers.get(bit)
+                if bit == "x" or (cell is not None and cell["type"] == "$shiftx"):
+                    word = "x" if bit == "x" else "a select"
+                    found.add(f"{word}{_source(cell or reader, place)}")
+                if bit in visited or isinstance(bit, str) or bit in inputs:
+                    continue
+                visited.add(bit)
+                if cell is None:
+                    net, attributes = words[bit]
+                    found.add(f"the undriven net {net}{_source({'attributes': attributes}, place)}")
+                    continue
+                pins = [pin for pin in cell["connections"] if cell["port_directions"][pin] == "input"]
+                waiting += [(pin_bit, cell) for pin in pins for pin_bit in cell["connections"][pin]]
+            names += [name] if found else []
+            sources |= found
+        return f": {', '.join(names)}, by {', '.join(sorted(sources)[:_SHOWN])}" if names else ""
 
     @cached_property
     def again(self) -> tuple[Subject, Netlist]:
         """The module as slang reads it, written as one module without processes, and its gates."""
+        subject = self._as(self._slang)
+        return subject, self._unwrapped(subject.netlist())
+
+    def _unwrapped(self, netlist: Netlist) -> Netlist:
+        """The netlist with the words of the user's module under their own names, also in a wrapper."""
+        return replace(netlist, named={name.removeprefix(INSIDE): word for name, word in netlist.named.items()})
+
+    @cached_property
+    def _slang(self) -> str:
         files, standard = library_files(self.libraries), "" if self.is_system_verilog else "--std 1364-2005 "
-        script = _READ_AGAIN.format(functions=functions(files), standard=standard, top=self.top)
-        text = yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
-        items = {item.name: getattr(self, item.name) for item in fields(Subject)}
-        subject = Subject(**{**items, "verilog": text})
-        vars(subject)["has_cells"] = self.has_cells
-        return subject, subject.netlist()
+        rewrite = ("async2sync\n" if self.is_released else "") + _REWRITE.format(top=self.top)
+        script = _READ_AGAIN.format(functions=functions(files), standard=standard, top=self.top, rewrite=rewrite)
+        return yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
 
     @cached_property
     def has_cells(self) -> bool:
@@ -118,13 +286,8 @@ class UserFile(Subject):
         It is a NetlistError if synthesis and simulators treat the module differently, or if it has registers that its
         block does not have.
         """
-        sv, files = sv_option(self.is_system_verilog), library_files(self.libraries)
-        script = _LOOK.format(functions=functions(files), sv=sv, top=self.top)
         names = {cell.name for library in self.libraries for cell in library.cells}
-        tree = yosys.run(_PARSE.format(sv=sv), {"module.v": self.verilog}, ["read.txt"])["read.txt"]
-        refuse_misread(self.verilog, tree, self.top, names)
-        outputs = yosys.run(script, {"module.v": self.verilog, **files}, ["sizes.txt", "whole.json", "early.json"])
-        sizes, whole, early = outputs.values()
+        sizes, whole, early = self._reading[1].values()
         for port, connected, width in _RESIZED.findall(sizes):
             if int(connected) < int(width):
                 raise NetlistError(f"{port} must not be connected to fewer bits than it has")
@@ -163,6 +326,12 @@ class UserFile(Subject):
         return not used.isdisjoint(names)
 
 
+def _source(item: Mapping[str, Any], place: Place) -> str:
+    """The place that Yosys notes for a cell or net, in parentheses."""
+    found = re.search(r"module\.v:(\d+)", item.get("attributes", {}).get("src", ""))
+    return f" ({place(int(found[1]))})" if found else ""
+
+
 def _same_gates(one: Netlist, other: Netlist) -> bool:
     """Whether the outputs have the same gates, which may be in another order, above the same inputs."""
     numbers: dict[tuple[object, ...], int] = {}
@@ -178,3 +347,10 @@ def _same_gates(one: Netlist, other: Netlist) -> bool:
     if isinstance(one, RowsNetlist) and isinstance(other, RowsNetlist) and not _same_gates(one.now, other.now):
         return False
     return (one.inputs, one.outputs, driven(one)) == (other.inputs, other.outputs, driven(other))
+
+
+def _are_equal(one: Netlist, other: Netlist) -> bool:
+    """Whether two netlists are shown to be equal, so that the verdict of one is that of the other."""
+    if isinstance(one, RowsNetlist) and isinstance(other, RowsNetlist) and not are_equal(one.now, other.now):
+        return False
+    return are_equal(one, other)

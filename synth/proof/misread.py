@@ -4,7 +4,7 @@ What Yosys parses is judged: the text behind its preprocessor, and its syntax tr
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from synth.proof.gates import NetlistError
 from synth.proof.syntax import ASSIGN, DECLARED, PARAMETERS, Node, forest
@@ -25,19 +25,33 @@ _CHANGES = "ifn?def|elsif|else|endif|define|undef|undefineall|include|timescale|
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
 _WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
 _ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
+_PRAGMAS = "use full_case", "use parallel_case"
+_CHOICE = r"\b(unique0?|priority)\s+(if|case[zx]?)\b"
+"""What SystemVerilog has instead; Yosys's tree has those attributes for it."""
 _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
 _SUMS = "ADD", "SUB", "MUL", "POW", "NEG", "BIT_NOT", "SHIFT_LEFT", "SHIFT_SLEFT"
 _SKIPPED = re.compile(r'//[^\n]*|/\*.*?\*/|"""|"(?:\\.|[^"\\])*"|\\\S+', re.S)
 """Comments, strings, and names that begin with a backslash, which may contain quotes and slashes."""
 
 
-def refuse_misread(text: str, log: str, top: str, cells: Collection[str]) -> None:
+PREPROCESSED, END = "-- Verilog code after preprocessor --\n", "\n-- END OF DUMP --\n"
+"""What is around the code in Yosys's log."""
+
+Place = Callable[[int], str]
+"""From a line to words that say where it is."""
+
+
+_IMPORTS = re.compile(r"(?<![\w$])import\s[^;#]*;(?=\s*(?:import\s[^;#]*;\s*)*#\s*\()")
+"""Imports between the name of a module and its parameters, which only there come before a parenthesis."""
+
+
+def refuse_misread(text: str, log: str, top: str, cells: Collection[str], place: Place = "line {}".format) -> None:
     """Refuse a user's file, given Yosys's log of ``read_verilog -ppdump -dump_ast1``; ``cells`` are names of cells.
 
-    The NetlistError has the line in the file.
+    The NetlistError has the place of the line in the file.
     """
     for line, problem in _problems(text, log, rf"\{top}", cells):
-        raise NetlistError(f"{top} must not {problem} (line {line}): simulators and synthesis read that differently")
+        raise NetlistError(f"{top} must not {problem} ({place(line)}): simulators and synthesis read that differently")
 
 
 def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -53,7 +67,7 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
         yield _line(text, match), f"have `{match[1]} in a macro"
     for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
         yield _line(text, match), f"use {match[2]}"
-    code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
+    code, _, trees = log.partition(PREPROCESSED)[2].partition(END)
     code = code.partition("\n")[2].rpartition("`file_pop")[0]
     for verilog in (text, code):
         has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
@@ -72,9 +86,10 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     modules = {node.name: node for node in read}
     names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
     is_coarse = re.search(r"`timescale\b(?!\s+10*\s*[npf]s\b)", _SKIPPED.sub(_blank, text)) is not None
-    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
-        is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
-        is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
+    headed = _IMPORTS.sub(_blank, code)
+    for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", headed):
+        is_usual = headed[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
+        is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", headed[: match.start(1)])
         if not is_usual and (is_label or match[1] not in names):
             yield _line(code, match), "delay a signal, except by q <= #1 d"
     blocks = [node for tree in read for node in tree.all("ALWAYS")]
@@ -91,8 +106,11 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     while fresh := waiting - used:
         used |= fresh
         waiting |= {cell for name in fresh if name in modules for cell in modules[name].names("CELLTYPE")}
+    lines = code.splitlines()
     for name in sorted(used & modules.keys()):
-        yield from _misread(modules[name], modules)
+        for line, problem in _misread(modules[name], modules):
+            words = re.search(_CHOICE, " ".join(lines[max(line - 2, 0) : line])) if problem in _PRAGMAS else None
+            yield line, f"use {words[1]} {words[2]}" if words else problem
 
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
@@ -171,7 +189,7 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
         yield line, f"assign {name[1:]} by <= in a block without a clock"
     own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
     variables = {name: set[str]() for name in own}
-    variables |= {node.name: node.members for node in module.all("WIRE") if node.name in own}
+    variables |= {node.name: node.parts for node in module.all("WIRE") if node.name in own}
     for node in body.read_early(variables, set()) if own & body.read(()).keys() else ():
         yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
     needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}

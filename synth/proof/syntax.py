@@ -10,6 +10,8 @@ ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
 PARAMETERS = "PARAMETER", "LOCALPARAM"
 _SCOPES, DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR", "ENUM_ITEM")
 _STRUCTURES = "STRUCT", "UNION"
+_WIDEST = 4096
+"""Width up to which the bits of a word are distinguished."""
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 _LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
 
@@ -50,6 +52,23 @@ class Node:
         items = [] if " union" in self.rest else self.children
         return {"." + item.name.lstrip("\\") for item in items if item.kind in ("STRUCT_ITEM", *_STRUCTURES)}
 
+    @property
+    def parts(self) -> set[str]:
+        """The members of a structure, or the bits of a word; neither of other variables."""
+        is_word = self.kind == "WIRE" and " union" not in self.rest and not self.is_array
+        return self.members or (self.bits if is_word else set())
+
+    @property
+    def bits(self) -> set[str]:
+        """The bits of a word by its range, or those that an expression selects, e.g. ``[3]``; none if it is unknown."""
+        ranges = [child for child in self.children if child.kind == "RANGE"]
+        if len(ranges) != 1 or any(place.kind != "CONSTANT" for place in ranges[0].children):
+            return set()
+        digits = [re.search(r"bits='([01]+)'", place.rest) for place in ranges[0].children]
+        places = [int(found[1], 2) for found in digits if found]
+        is_known = len(places) == len(digits) and 0 <= max(places) - min(places) < _WIDEST
+        return {f"[{place}]" for place in range(min(places), max(places) + 1)} if is_known else set()
+
     def targets(self) -> list["Node"]:
         """The variables that an assignment writes, or a loop counts."""
         if self.kind == "IDENTIFIER":
@@ -77,13 +96,17 @@ class Node:
         nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
+    def _selected(self, variables: Mapping[str, Collection[str]]) -> Collection[str]:
+        """The bits of a variable that an expression selects, if they are known to be its own; else all of it."""
+        return self.bits if self.bits and self.bits <= set(variables[self.name]) else variables[self.name]
+
     def read_early(self, variables: Mapping[str, Collection[str]], done: set[str]) -> Iterator["Node"]:
         """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``.
 
-        ``variables`` have the members of structures.
+        ``variables`` have the members of structures, and the bits of words.
         """
         if self.kind == "IDENTIFIER" and self.name in variables:
-            members = {self.member} if self.member else variables[self.name]
+            members = {self.member} if self.member else self._selected(variables)
             if self.name not in done and not (members and {self.name + member for member in members} <= done):
                 yield self
         targets = self.targets() if self.kind == "ASSIGN_EQ" else []
@@ -94,6 +117,7 @@ class Node:
                 yield from below.read_early(variables, branch)
             branches += [branch] if child.kind.startswith("COND") else []
         done |= {target.name + target.member for target in targets if not target.children}
+        done |= {target.name + bit for target in targets for bit in target.bits if not target.member}
         if any(child.kind.startswith("COND") and child.children[0].kind == "DEFAULT" for child in self.children):
             done |= set.intersection(*branches)
 

@@ -59,6 +59,10 @@ STRING = "have a letter beyond ASCII, a backslash, a `, // or /*, or a line brea
 MIXED = "delay some assignments of a block, and others not or otherwise"
 ALIKE = "must be understood alike by Yosys's two readers, read_verilog and read_slang"
 UNDEFINED = "has outputs that may depend on the undefined value x, or on undriven nets"
+NAMED = re.compile(
+    r"(?<=undriven nets): bits, by (x|a select|the undriven net \w+) \(line 2\)(, .* \(line 2\))*$", re.M
+)
+"""What a message says of undefined values: the outputs, and where the values come from."""
 ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
 TABLE = [
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
@@ -179,6 +183,21 @@ TABLE = [
         "bits read before written",
         "reg [15:0] n; integer i; always @* begin for (i = 15; i > 0; i = i - 1) n[i] = r[i] ^ r[i-1] ^ n[i-1];"
         " n[0] = r[0]; end assign bits = r ^ n ^ n;",
+        "read n in its block before all of it is assigned there",
+    ),
+    (
+        "all bits written before",
+        "reg [15:0] n; always @* begin n[15:8] = r[15:8]; n[7:0] = r[7:0]; n = n[3] ? n : n; end assign bits = n;",
+        None,
+    ),
+    (
+        "not all bits written before",
+        "reg [15:0] n; always @* begin n[15:8] = r[15:8]; n[6:0] = r[6:0]; n = n | r; end assign bits = n;",
+        "read n in its block before all of it is assigned there",
+    ),
+    (
+        "bit written in one branch",
+        "reg [1:0] n; always @* begin n[1] = r[1]; if (r[2]) n[0] = 1'b1; n = n; end assign bits = n ? r : r;",
         "read n in its block before all of it is assigned there",
     ),
     (
@@ -750,7 +769,7 @@ def test_what_simulators_and_synthesis_read_differently_is_refused(tmp_path, cap
     if problem is None:
         assert text.startswith("mine: equal to the reference model on all 256 inputs")
         return
-    if text == f"hwgen: --verilog: mine {problem}\n":
+    if NAMED.sub("", text) == f"hwgen: --verilog: mine {problem}\n":
         return
     first, last = 2, 1 + len(body.splitlines())
     for line in range(first, last + 1):
@@ -878,6 +897,9 @@ def test_an_input_has_all_its_bits(tmp_path, capsys, connected):
 def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
     sentence = message(tmp_path, capsys, module(body), "clk" in body)
     undefined = f"hwgen: --verilog: mine {UNDEFINED}\n"
+    if UNDEFINED in sentence:
+        assert NAMED.search(sentence)
+        sentence = NAMED.sub("", sentence)
     early = (
         "hwgen: --verilog: mine must have a latency of 1 cycles from every input to every output, as --stages says\n"
     )

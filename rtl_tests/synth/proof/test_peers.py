@@ -1,0 +1,336 @@
+"""Other people's modules: SystemVerilog with packages, several files, own ports, own clocks, and planted bugs."""
+
+import json
+import re
+import shutil
+from argparse import Namespace
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from shlex import split
+from xml.etree import ElementTree
+
+import pytest
+
+from golden.refusal import BadValue
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from hwgen.simulate.simulators import available
+from hwgen.sources import ListFile, sources
+from rtl_tests.support.paths import ROOT
+from synth.proof import files
+from synth.proof.elaborated import UnreadError, elaborate
+from synth.proof.equivalence import are_equal
+from synth.proof.gates import Gate, Netlist
+from synth.proof.kinds import by_kind
+from synth.proof.mapping import read
+
+PEERS = ROOT / "rtl_tests" / "support" / "peers"
+SMALL = "-D EXPONENT=2 -D FRACTION=1 -D HAS_NAN=0"
+"""Macros that make the peers those of e2m1, whose MAC into binary16 has 2^24 inputs."""
+LINKS = "a=op_a_i,b=op_b_i,acc_in=acc_i,acc_out=acc_o"
+READ = "read by slang and by Verilator"
+NEEDS_VERILATOR = pytest.mark.skipif("verilator" not in available(), reason="Verilator is not installed")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A copy of the peers, in which commands run."""
+    copy = tmp_path / "rtl"
+    shutil.copytree(PEERS, copy)
+    monkeypatch.chdir(copy)
+    return copy
+
+
+def run(capsys, words):
+    """Status, output and errors of a command."""
+    status = main(split(words))
+    output = capsys.readouterr()
+    return status, output.out, output.err
+
+
+MAC = (
+    f"mac --format e2m1 {SMALL} -f peers.f --verilog fp_mac.sv --top fp_mac --ports {LINKS}"
+    ' --tie "mode_i=2\'b11" --parameter Mode=3'
+)
+PIPE = (
+    f"mac --format e2m1 --stages 2 {SMALL} -f peers.f --verilog fp_mac.sv --verilog fp_mac_pipe.sv --top fp_mac_pipe"
+    f" --ports clk=clk_i,rst=~rst_ni,in_valid=valid_i,out_valid=valid_o --ports {LINKS}"
+)
+STREAM = (
+    f"mac --format e2m1 --stages 1 {SMALL} -f peers.f --verilog fp_mac.sv --verilog fp_mac_stream.sv"
+    f" --top fp_mac_stream --handshake --ports clk=clk_i,rst=rst_i,in_valid=valid_i,in_ready=ready_o,{LINKS}"
+    " --ports out_valid=valid_o,out_ready=ready_i"
+)
+DOT = (
+    f"dot --format e2m1 --lanes 4 --accumulator exact {SMALL} -f peers.f --verilog fp_dot.sv --top fp_dot"
+    " --ports a=a_i,b=b_i,acc_in=state_i,acc_out=state_o"
+)
+RIGHT = {
+    "mac": (MAC, ["2^24", "not compared: busy_o[1]"]),
+    "pipeline": (PIPE, ["2^24", "the asynchronous reset rst_ni is 1'b1, released before the first input"]),
+    "stream": (STREAM, ["2^24", "the receiver is always ready: what the module does while it waits is not checked"]),
+    "dot": (DOT, ["2^54", "every lane adds its product"]),
+}
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("words", "phrases"), RIGHT.values(), ids=RIGHT)
+def test_a_right_module_is_proved_from_its_own_files(folder, capsys, words, phrases):
+    status, out, err = run(capsys, f"verify {words} -o evidence")
+    assert status == 0, err + out
+    assert all(phrase in out for phrase in [*phrases, "equal to the reference model on all", READ])
+    record = json.loads(next(Path("evidence").glob("*.json")).read_text())
+    assert READ in record["method"]
+    assert f"hwgen verify {words.partition(' -D')[0]}" in record["command"]
+    assert record["module"] == re.search(r"--top (\w+)", words)[1]
+
+
+@NEEDS_VERILATOR
+@pytest.mark.exhaustive
+def test_a_mac_of_8_bits_is_proved(folder, capsys):
+    words = MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, "")
+    status, out, err = run(capsys, f"verify {words} -o evidence")
+    assert (status, "on all 2^32 inputs" in out) == (0, True), err + out
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize("words", [MAC, PIPE, STREAM, DOT], ids=RIGHT)
+@pytest.mark.exhaustive
+def test_the_same_files_are_simulated(folder, capsys, words):
+    status, out, err = run(capsys, f"simulate {words} --sim verilator --vectors 500 -o simulation")
+    assert (status, "equal to the reference model on" in out) == (0, True), err + out
+
+
+STICKY = "sticky = |(lost & ~half);", "sticky = ~subtracts & |(lost & ~half);"
+BYPASS = (
+    "      2'(Mode): begin\n        if (",
+    ("      2'(Mode): begin\n        if (is_zero(op_a_i) || is_zero(op_b_i)) acc_o = acc_i;\n        else if ("),
+)
+BUGS = {
+    "sticky bit": (STICKY, "fp_mac.sv", MAC, "one unit in the last place"),
+    "zero bypass": (BYPASS, "fp_mac.sv", MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, ""), "number for NaN"),
+    "pipeline": (
+        ("acc_o <= sum;", "acc_o <= first.valid ? sum : '0;"),
+        "fp_mac_pipe.sv",
+        PIPE,
+        "",
+    ),
+    "stream": (
+        ("if (ready_o) acc_o <= sum;", "if (valid_i) acc_o <= sum ^ {15'd0, rst_i};"),
+        "fp_mac_stream.sv",
+        STREAM,
+        "",
+    ),
+    "dot": (("return a.sign ^ b.sign ?", "return a.sign & ~b.sign ?"), "fp_dot.sv", DOT, ""),
+}
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("change", "file", "words", "kind"), BUGS.values(), ids=BUGS)
+def test_planted_bugs_are_found(folder, capsys, change, file, words, kind):
+    text = Path(file).read_text()
+    assert change[0] in text
+    Path(file).write_text(text.replace(*change))
+    status, out, err = run(capsys, f"verify {words} -o evidence --junit verify.xml")
+    if kind:
+        assert status == 1, err + out
+        kinds = [line.split(" (")[0].strip() for line in out.splitlines() if " vectors): " in line]
+        assert kind in kinds
+        assert len(kinds) == len(set(kinds))
+        (failure,) = ElementTree.parse("verify.xml").getroot().iter("failure")
+        assert kind in failure.text
+    else:
+        assert status != 0
+        assert "equal to the reference model" not in out
+
+
+@NEEDS_VERILATOR
+def test_a_wrong_reading_of_verilator_is_found(folder, capsys, monkeypatch):
+    def misread(text, top):
+        plain, lines = elaborate(text, top)
+        assert "&" in plain
+        return plain.replace("&", "|"), lines
+
+    monkeypatch.setattr(files, "elaborate", misread)
+    status, out, err = run(capsys, f"verify {DOT} -o evidence")
+    assert (status, out) == (2, "")
+    assert "fp_dot must be understood alike by slang and Verilator" in err
+
+
+def test_without_verilator_only_slang_reads_the_file(folder, capsys, monkeypatch):
+    monkeypatch.setattr("synth.proof.elaborated.verilator_environment", lambda: {"PATH": ""})
+    status, _, err = run(capsys, f"verify {DOT} -o evidence")
+    assert status == 2
+    assert "fp_dot must be read by two readers, and Verilator is not installed" in err
+    assert "Yosys's own reader stops at fp_pkg.sv, line " in err
+
+
+LINKED = {
+    "missing": (
+        LINKS.replace(",acc_in=acc_i", ""),
+        "must say which input of fp_mac is acc_in[16]; it is missing; try --ports acc_in=acc_i",
+    ),
+    "unknown": (
+        LINKS.replace("=acc_i", "=acc"),
+        "must say which input of fp_mac is acc_in[16]; fp_mac has no input acc; try --ports acc_in=acc_i",
+    ),
+    "width": (
+        LINKS.replace("=acc_o", "=busy_o"),
+        "must link acc_out[16] to as many bits, not to busy_o[1]; try --ports acc_out=acc_o",
+    ),
+    "twice": (LINKS.replace("=op_b_i", "=op_a_i"), "and --tie must name op_a_i once"),
+    "ours": (f"{LINKS},c=op_b_i", "must name ports of ours, a, b, acc_in, acc_out; 'c' is none"),
+    "spelling": (
+        f"{LINKS},a=1",
+        "must be OURS=THEIRS, OURS=~THEIRS or OURS={THEIRS,...}, which 'a=1' is not",
+    ),
+}
+
+
+@pytest.mark.parametrize(("links", "sentence"), LINKED.values(), ids=LINKED)
+def test_links_that_do_not_fit(folder, capsys, links, sentence):
+    status, _, err = run(capsys, f"verify {MAC.replace(LINKS, links)} -o evidence")
+    assert (status, err) == (2, f"hwgen: --ports {sentence}\n")
+
+
+TIED = {
+    "nothing": ("", "--ports or --tie must name the input mode_i[2] of fp_mac"),
+    "width": ('--tie "mode_i=3\'b0"', "--tie must give mode_i[2] as many bits, not 3'b0"),
+    "too large": ("--tie mode_i=4", "--tie must give mode_i[2] as many bits, not 4"),
+    "spelling": ("--tie mode_i=x", "--tie must be PORT=CONSTANT, e.g. mode=2'b01, which 'mode_i=x' is not"),
+}
+
+
+@pytest.mark.parametrize(("ties", "sentence"), TIED.values(), ids=TIED)
+def test_ties_that_do_not_fit(folder, capsys, ties, sentence):
+    words = MAC.replace('--tie "mode_i=2\'b11"', ties)
+    status, _, err = run(capsys, f"verify {words} -o evidence")
+    assert (status, err) == (2, f"hwgen: {sentence}\n")
+
+
+def named(verilog, **others):
+    defaults = {"include": [], "define": [], "top": None, "parameter": [], "ports": [], "tie": [], "handshake": False}
+    return Namespace(verilog=verilog, **{**defaults, **others})
+
+
+def test_lines_of_several_files_know_their_places(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "d.vh").write_text("// d\nwire d;")
+    (tmp_path / "a.v").write_text('wire a; `include "d.vh"\nwire b; // `include "e.vh"\n')
+    (tmp_path / "b.sv").write_text('initial $display("`include \\"f\\"");\n')
+    (tmp_path / "l.f").write_text("a.v // first\n+incdir+in +define+N=3\n")
+    user = sources(named([ListFile(tmp_path / "l.f"), str(tmp_path / "b.sv")], define=["M"]))
+    lines = user.text.splitlines()
+    assert lines[:2] == ["`define M 1", "`define N 3"]
+    places = {line.strip(): user.place(number) for number, line in enumerate(lines, 1)}
+    assert places["wire a;"] == "a.v, line 1"
+    assert places["wire d;"] == "d.vh, line 2"
+    assert places['wire b; // `include "e.vh"'] == "a.v, line 2"
+    assert places['initial $display("`include \\"f\\"");'] == "b.sv, line 1"
+    number = lines.index("wire d;") + 1
+    assert user.named(f"module.v:{number}: ERROR") == "d.vh:2: ERROR"
+    assert user.main.name == "b.sv"
+
+
+LISTS = {
+    "itself": ("-f l.f", "hwgen: -f: .*l.f' contains itself"),
+    "option": (
+        "-sv a.v",
+        "hwgen: -f: .*l.f' has -sv; allowed are files, -f, -F, -I, -D, [+]incdir[+] and [+]define[+]",
+    ),
+    "nothing": ("// a.v", "hwgen: -f must name a file of Verilog"),
+    "missing": ("none.v", "hwgen: --verilog: .*none.v' cannot be read: No such file or directory"),
+}
+
+
+@pytest.mark.parametrize(("content", "sentence"), LISTS.values(), ids=LISTS)
+def test_bad_lists(tmp_path, monkeypatch, capsys, content, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("l.f").write_text(content)
+    status, _, err = run(capsys, "verify decoder --format e2m1 -f l.f")
+    assert status == 2
+    assert re.fullmatch(sentence + "\n", err)
+
+
+def test_a_file_that_includes_itself(tmp_path):
+    (tmp_path / "a.v").write_text('`include "a.v"\n')
+    with pytest.raises(BadValue, match="includes itself"):
+        sources(named([str(tmp_path / "a.v")]))
+
+
+@pytest.mark.parametrize(
+    "option", ["-I .", "-D N", "--top t", "--parameter N=1", "--ports a=b", "--tie a=1", "--handshake"]
+)
+def test_options_that_need_a_file(capsys, option):
+    status, _, err = run(capsys, f"verify decoder --format e2m1 {option}")
+    assert (status, err) == (2, f"hwgen: {option.split()[0]} needs --verilog\n")
+
+
+UNREAD = {
+    "task": ("task t(output logic x); x = a; endtask always_comb t(y);", "TASK"),
+    "stream": ("assign y = {<<{a}};", "STREAM"),
+    "initial": ("initial y = a;", "initial value"),
+    "value": ("logic k = 1; assign y = a & k;", "initial value"),
+    "input": (
+        "inner u (.y); endmodule module inner (input logic a = 1, output logic y); assign y = a;",
+        "initial|value",
+    ),
+    "delay": ("assign #1 y = a;", "delay"),
+    "while": ("logic [3:0] k; always_comb begin k = 0; y = 0; while (k < a) begin k = k + 2; y = ~y; end end", "loop"),
+    "latch": ("always_latch if (a) y = a;", "always_latch"),
+    "path": ("inner u (); assign y = u.k; endmodule module inner; logic k; assign k = 1;", "path|scope"),
+    "real": ("real k; always_comb k = a; assign y = k > 1.0;", "type|translate"),
+    "counter": (
+        "integer i; always_comb begin y = 0; for (i = 0; i < 4; i++) if (a == i) break; y = i[0]; end",
+        "use the counter of a loop after leaving it",
+    ),
+}
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("body", "problem"), UNREAD.values(), ids=UNREAD)
+def test_what_is_not_translated_is_refused(body, problem):
+    text = f"module top (input logic [2:0] a, output logic y);\n{body}\nendmodule\n"
+    with pytest.raises(UnreadError) as caught:
+        elaborate(text, "top")
+    assert re.search(problem, caught.value.problem)
+    assert caught.value.line == 2
+
+
+def test_netlists_are_equal_if_their_functions_are():
+    """Each gate of a decoder is replaced by another one: ABC says what an evaluation of all inputs says."""
+    design = build("decoder", "e2m1")
+    right = read(design.verilog(), design.name)
+    cases = [{"code": code} for code in range(16)]
+    changed = []
+    for place, gate in enumerate(right.gates):
+        if gate.kind in ("AND", "OR", "XOR"):
+            other = Gate({"AND": "OR", "OR": "XOR", "XOR": "AND"}[gate.kind], gate.pins)
+            changed.append(replace(right, gates=(*right.gates[:place], other, *right.gates[place + 1 :])))
+    expected = [netlist.answers(cases) == right.answers(cases) for netlist in changed]
+    assert not all(expected)
+    assert [are_equal(right, netlist) for netlist in changed] == expected
+    assert are_equal(right, right)
+    assert not are_equal(right, replace(right, outputs={"other": sum(right.outputs.values())}))
+
+
+def test_mismatches_are_counted_by_kind():
+    """A MAC that returns its accumulator with another first bit: each kind has its first case, and its own sentence."""
+    design = build("mac", "e2m1")
+    right = read(design.verilog(), design.name)
+    acc = right.input_nets("acc_in")
+    wrong = replace(right, driven=(*right.driven[:-1], acc[-1]))  # the sign is that of the accumulator
+    records = by_kind(design, wrong, [])
+    kinds = [record["kind"] for record in records]
+    assert {"sign of zero", "larger error", "NaN payload"} <= set(kinds)
+    assert len(set(kinds)) == len(kinds)
+    for record in records:
+        assert record["count"] > 0
+        assert record["sentence"].startswith(f"{record['kind']} ({record['count']:,} of ")
+        pins, got, golden = (
+            {port: int(word, 16) for port, word in record[key].items()} for key in ("inputs", "got", "golden")
+        )
+        assert wrong.evaluate(pins) == got != golden
+    assert isinstance(wrong, Netlist)
+    assert list(chain(right.driven[:-1], acc[-1:])) == list(wrong.driven)
