@@ -82,7 +82,8 @@ def test_a_right_module_is_proved_from_its_own_files(folder, capsys, words, phra
     assert all(phrase in out for phrase in [*phrases, "equal to the reference model on all", READ])
     record = json.loads(next(Path("evidence").glob("*.json")).read_text())
     assert READ in record["method"]
-    assert f"hwgen verify {words.partition(' -D')[0]}" in record["command"]
+    assert record["command"].startswith(f"hwgen verify {words.split()[0]} --format e2m1 ")
+    assert " -f peers.f --verilog " in record["command"]
     assert record["module"] == re.search(r"--top (\w+)", words)[1]
 
 
