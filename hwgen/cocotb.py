@@ -28,9 +28,8 @@ from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, suite
 from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins, reference
-from hwgen.reference.random import RegisterState
 from hwgen.reference.reference import ClockedReference, parted
-from hwgen.reference.trace import CARE, PipelineState
+from hwgen.reference.trace import CARE, PipelineState, RegisterState
 
 __all__ = [
     "AmaxModel", "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel",

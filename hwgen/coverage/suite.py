@@ -21,8 +21,9 @@ from hwgen.coverage.points import Analysis, Coverage, Point, event, join, size, 
 from hwgen.coverage.reachable import Reachable, Tick, evaluate
 from hwgen.coverage.sums import SumAnalysis
 from hwgen.reference import Pins, reference, trace
-from hwgen.reference.random import RandomReference, RegisterState
+from hwgen.reference.random import RandomReference
 from hwgen.reference.reference import ClockedReference, Columns, Table, columns, rows
+from hwgen.reference.trace import RegisterState
 
 ANALYSES: dict[str, Callable[..., Analysis]] = {
     "decoder": DecoderAnalysis,

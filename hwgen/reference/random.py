@@ -1,39 +1,10 @@
 """The reference model of registers of random words."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from hwgen.datapath.random import Random
 from hwgen.reference.reference import Columns, Pins, Reference, instance
-
-
-def stepped(source: Random, states: Any) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-    """The words of all lanes that each state makes, lane 0 lowest, and the state after it."""
-    width, lanes = source.random_bits, source.lanes
-    joined = np.zeros(np.shape(states), np.uint64 if width * lanes <= 64 else object)
-    for lane in range(lanes):
-        words, states = source.lfsr.step(states)
-        joined = joined | words.astype(joined.dtype) << joined.dtype.type(width * lane)
-    return joined, states
-
-
-class RegisterState:
-    """A register, cycle by cycle, from its reset on."""
-
-    def __init__(self, source: Random):
-        self._source = source
-        self._go(source.random_seed)
-
-    def _go(self, state: int) -> None:
-        words, after = stepped(self._source, np.array([state], np.uint64))
-        self.word, self._after = int(words[0]), int(after[0])
-
-    def clock(self, *, rst: int, enable: int) -> None:
-        """Go to the next cycle: a rising edge with these inputs."""
-        if rst or enable:
-            self._go(self._source.random_seed if rst else self._after)
+from hwgen.reference.trace import RegisterState, stepped
 
 
 class RandomReference(Reference):

@@ -168,8 +168,8 @@ def hif8_range():
 
 @check
 def hif8_precision():
-    binades, wanted = golden.get("hif8").binades, golden.get("ocp_e4m3").binades
-    full = [exponent for exponent, bits in wanted.items() if bits == 4]
+    binades, others = golden.get("hif8").binades, golden.get("ocp_e4m3").binades
+    full = [exponent for exponent, bits in others.items() if bits == 4]
     kept = [exponent for exponent in full if binades[exponent] == 4]
     where = f"at {len(kept)} of the {len(full)} exponents at which E4M3 has them, 2^{kept[0]} to 2^{kept[-1]}"
     return kept == full, f"3 bits {where}"
@@ -576,7 +576,7 @@ def fp8_e5m2_binades():
 @check
 def fp8_three():
     special = sum(kind.value in ("inf", "nan") for kind in golden.get("ocp_e5m2").kinds[:128])
-    return special - 1 == 3, f"{special} positive special codes, of which NaN would keep 1"
+    return special - 1 == 3, f"{special} positive special codes; NaN would keep 1"
 
 
 @check

@@ -7,7 +7,7 @@ from golden.lfsr import EXPONENTS, Lfsr
 from golden.refusal import Refusal
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
-from hwgen.reference.random import RegisterState, stepped
+from hwgen.reference.trace import RegisterState, stepped
 from rtl_tests.support.bench import simulate
 from rtl_tests.support.blocks import suite_case, texts
 from rtl_tests.support.proofs import check, subject

@@ -23,11 +23,11 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.reference import REFERENCES, Reference, reference
 from hwgen.reference.amax import AmaxReference
-from hwgen.reference.random import RegisterState
 from hwgen.reference.reference import column, integers
 from hwgen.reference.reference import columns as columns_of
 from hwgen.reference.reference import rows as rows_of
 from hwgen.reference.sums import SumReference
+from hwgen.reference.trace import RegisterState
 from synth.energy.data import RUN, SEED, Data, Numbers, magnitude, nearest, scaled
 from synth.energy.simulator import Stimuli
 

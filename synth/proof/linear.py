@@ -11,7 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from hwgen.datapath.random import Random
-from hwgen.reference.random import stepped
+from hwgen.reference.trace import stepped
 from synth.proof.gates import Netlist, NetlistError, NotShownError, apply
 from synth.proof.solver import Claim, Pins, Proof
 

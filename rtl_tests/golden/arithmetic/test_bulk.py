@@ -26,7 +26,7 @@ BITS, LEAST, MOST = 24, -126, 127
 
 
 def jammed(number, places):
-    """A natural number without its last bits, of which any 1 sets the last that stays."""
+    """A natural number without its last bits: any 1 among these sets the last bit that stays."""
     return number >> places | ((number & (1 << places) - 1) != 0) if places > 0 else number << -places
 
 
