@@ -18,6 +18,7 @@ from golden.options import Options, options, target_options
 from golden.refusal import BadValue, check_choice, check_integer
 from golden.rounding import codes_of, thresholds
 from golden.rows import DEFAULT_RANDOM_BITS, Family, Rounding
+from golden.wide import wide
 
 SCALES = ("e8m0", "ue4m3", "ue5m3", "Binary8p1uf")
 """Formats of scales."""
@@ -229,25 +230,34 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     source, bits = bits_of("x", as_array("x", x))
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
-    numbers = source.numbers(bits).astype(np.float32)
+    numbers = source.numbers(bits)
     is_special = np.asarray(~np.isfinite(numbers).all(axis=-1))
-    largest = np.abs(np.where(is_special[..., np.newaxis], np.float32(0), numbers)).max(axis=-1, initial=np.float32(0))
-    one, limit = np.float32(1), np.finfo(np.float32).max
-    whole = np.float32(largest.max(initial=np.float32(0)) if amax is None else amax)
-    if amax is not None and not 0 < whole < np.inf:
-        raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
-    elements, scales = get("e2m1"), get("ue4m3")
-    with np.errstate(divide="ignore", over="ignore", under="ignore"):
-        encoding = min(np.float32(elements.largest * scales.largest) / whole, limit) if whole else one
-        quotients = np.minimum(largest * (encoding * np.float32(one / np.float32(elements.largest))), limit)
-        scale_codes = scales.codes(quotients, overflow="saturate")
-        tensor_scale = one / encoding
-        factors = scales.decode(scale_codes).astype(np.float32) * tensor_scale
-        scaled = numbers * np.minimum(one / factors, limit)[..., np.newaxis]
-    codes = np.where(is_special[..., np.newaxis], 0, elements.codes(scaled, overflow="saturate"))
+    largest = np.abs(np.where(is_special[..., np.newaxis], 0, numbers)).max(axis=-1, initial=0)
+    elements, scales, target = get("e2m1"), get("ue4m3"), wide("binary32")
+    limit, whole = target.largest, largest.max(initial=0)
+    if amax is not None:
+        code = int(target.nearest(np.array([amax], np.float64))[0]) if amax > 0 else 0
+        if not 0 < code <= target.largest_code:
+            raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
+        whole = target.decode(code)
+
+    def rounded(x: Any) -> Any:
+        """A result of binary32: of two of its numbers, binary64 is wide enough to round twice; none is flushed."""
+        return np.minimum(target.numbers(target.nearest(x).astype(np.uint32)), limit)
+
+    with np.errstate(divide="ignore", over="ignore"):
+        encoding = rounded(elements.largest * scales.largest / whole) if whole else np.float64(1)
+        quotients = rounded(largest * rounded(encoding * rounded(1 / np.float64(elements.largest))))
+        scale_codes = scales.encode(target.nearest(quotients).astype(np.uint32), overflow="saturate")
+        tensor_scale = rounded(1 / encoding)
+        factors = rounded(scales.decode(scale_codes) * tensor_scale)
+        scaled = rounded(np.abs(numbers) * rounded(1 / factors)[..., np.newaxis])
+    signed = (target.nearest(scaled) | np.signbit(numbers).astype(np.int64) << 31).astype(np.uint32)
+    codes = np.where(is_special[..., np.newaxis], 0, elements.encode(signed, overflow="saturate"))
     assert scales.canonical_nan is not None
     scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
-    return codes.astype(elements.code_dtype), scale_codes, tensor_scale
+    (tensor_code,) = target.nearest(np.atleast_1d(tensor_scale)).astype(np.uint32)
+    return codes.astype(elements.code_dtype), scale_codes, tensor_code.view(np.float32)
 
 
 def dequantize_block(
