@@ -72,9 +72,11 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     for verilog in (text, code):
         has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
         for match in _SKIPPED.finditer(verilog):
-            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]|/[/*]|[^\0-\x7f]", match[0][1:])):
-                problem = "have a letter beyond ASCII, a backslash, a `, // or /*, or a line break in a string or name"
+            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]|[^\0-\x7f]", match[0][1:])):
+                problem = "have a letter beyond ASCII, a backslash, a ` or a line break in a string or name"
                 yield _line(verilog, match), problem
+            if match[0][0] == '"' and re.search(r"/[/*]", match[0]):
+                yield _line(verilog, match), "have // or /* in a string"
             if match[0][0] == "\\" and "." in match[0] and has_members:
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
