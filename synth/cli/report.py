@@ -26,6 +26,7 @@ from synth.report import compare, load
 from synth.report.chapters.accuracy import ratios
 from synth.report.data import assemble, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
+from synth.report.points import DEFAULT
 from synth.report.write import render
 
 _Older = tuple[Sequence[Row] | None, float | None]
@@ -71,10 +72,10 @@ def report(arguments: argparse.Namespace) -> int:
         evidence = _evidence(arguments.evidence, jobs)
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, evidence), swept)
-    data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
-    if whole:
+    data = replace(data, ratios=ratios(formats.get(name, name) for name in dict.fromkeys((*data.formats, *DEFAULT))))
+    if measures:
         data = replace(data, dots=load.dots(), energies=load.energies(), speeds=load.speeds())
-    if whole or arguments.study is not None:
+    if measures or arguments.study is not None:
         data = replace(data, study=study)
     with about("-o"), writing(folder):
         render(data, folder)

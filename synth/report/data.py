@@ -121,6 +121,8 @@ class Ratio:
     exponent: int
     by_scale: tuple[float, ...] = ()
     """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
+    binades: int | None = None
+    """Binades from the smallest positive value to the largest one."""
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")

@@ -103,10 +103,13 @@ class Block(NamedTuple):
         return Family(self.kind, (self.format,), self.options, targets)
 
 
+PAIR = "ocp_e4m3+ocp_e5m2"
+"""OCP's two formats of eight bits behind a select pin: what training with FP8 needs."""
 FORMATS = (
     "hif8",
     "ocp_e4m3",
     "ocp_e5m2",
+    PAIR,
     "binary8p3",
     "binary8p4",
     "e5m2_nosub",
@@ -116,7 +119,7 @@ FORMATS = (
     "gc_1_4_3_b7",
     "ibm_fp9_1_5_3",
 )
-"""The formats that a report compares by default."""
+"""The formats, and the pair of formats, that a report compares by default."""
 
 PARTS = {"mac": "MAC", "multiplier": "Decode + multiply", "adder": "Adder"}
 """Titles of a MAC and its parts."""
@@ -162,10 +165,9 @@ def _encoder(**options: Any) -> Block:
     return Block("encoder", "hif8", {"rounding": "hybrid", **options})
 
 
-_PAIR = "ocp_e4m3+ocp_e5m2"
 P3109_PAIR = "Binary8p4se+Binary8p3se"
 """The two formats of eight bits that an implementation of P3109 must have (draft 4.0, section 4.5)."""
-UNITS = (P3109_PAIR, _PAIR, "hif8")
+UNITS = (P3109_PAIR, PAIR, "hif8")
 """Units that serve weights, activations and gradients: two formats behind a pin, or one that replaces both."""
 
 
@@ -183,8 +185,8 @@ EXTRAS = (
     Comparison(
         "a second product before the rounding", _mac("ocp_e4m3", lanes=2)._replace(kind="dot"), _mac("ocp_e4m3")
     ),
-    Comparison("ocp_e5m2 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e4m3")),
-    Comparison("ocp_e4m3 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e5m2")),
+    Comparison("ocp_e5m2 as a second format, selected by a pin per operand", _mac(PAIR), _mac("ocp_e4m3")),
+    Comparison("ocp_e4m3 as a second format, selected by a pin per operand", _mac(PAIR), _mac("ocp_e5m2")),
 )
 """Options whose cost the report shows, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -224,8 +226,8 @@ CLAIMS = (
         "mac", "ibm_1_5_2", "ibm_fp9_1_5_3", 1.05, "dlfloat16"),
     _claim(f"{_SUBNORMALS} E5M2.", "multiplier", "binary8p3", "e5m2_nosub", 0.75),
     _claim(f"{_SUBNORMALS} E4M3.", "multiplier", "binary8p4", "e4m3_nosub", 0.75),
-    _claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
-    _claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
+    _claim(_REPLACES, "multiplier", PAIR, "hif8", 1.0),
+    _claim(_REPLACES, "mac", PAIR, "hif8", 1.0),
 )  # fmt: skip
 
 

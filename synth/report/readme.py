@@ -26,12 +26,12 @@ from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
-from synth.report.render import plots
 from synth.report.sections import Table, table
 from synth.report.speeds import BLOCKS, Speeds
 from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.report.write import markdown
+from synth.report.write import picture as drawn
 from synth.studies import fast
 from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
 from synth.studies.energies import Energies
@@ -46,8 +46,8 @@ _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
 """Rows of the Graphcore paper's Table 1."""
-_ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
-"""The formats of the report, and the scaled integer."""
+_ACCURACY_FORMATS = (*(name for name in FORMATS if "+" not in name), "gc_1_0_7_b0")
+"""The single formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
@@ -93,7 +93,14 @@ def results(report: Report) -> dict[str, Any]:
 def picture(data: Results) -> str:
     """MAC area by format on NAND2-equivalent gates, as SVG."""
     macs = data.figures["mac", "gates"]
-    return plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]").svg
+    most = max(value.high for value in macs.values())
+    rows = [(name, number(macs[name].median), *_share(macs[name], most)) for name in ranked(macs)]
+    return drawn("mac_area.svg", title=f"MAC into {REPORT_ACCUMULATOR}, area in NAND2 equivalents", rows=rows)
+
+
+def _share(value: Figure, most: float) -> tuple[float, ...]:
+    """Median, smallest and largest sample as shares of the width of a picture."""
+    return tuple(round(each / most, 4) for each in (value.median, value.low, value.high))
 
 
 def section(data: Results) -> str:
@@ -205,7 +212,8 @@ def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
     findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
-    return _paragraphs(fill(chapter.intro, 120), *([findings] if findings else []), *chapter.tables)
+    texts = [fill(chapter.intro, 120), fill(chapter.note, 120), *([findings] if findings else [])]
+    return _paragraphs(*texts, *chapter.tables)
 
 
 def _insert(page: Path, text: str) -> None:

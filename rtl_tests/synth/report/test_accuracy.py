@@ -49,7 +49,7 @@ def section(data):
 def test_the_study_as_tables():
     chapter = section(DIGITS)
     assert "200 test images" in chapter.intro
-    assert "one image is 0.5% of accuracy" in chapter.intro
+    assert "one image is 0.5% of accuracy" in chapter.note
     formats, study = chapter.tables
     assert [[cell.text for cell in row] for row in formats.rows] == [
         ["binary32", "98.0%", "reference", ""],

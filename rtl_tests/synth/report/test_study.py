@@ -8,7 +8,7 @@ from hwgen.blocks.catalog import build
 from synth.report import load
 from synth.report.figures import Figure
 from synth.report.plan import Family, Point
-from synth.report.sections import SUBJECTS, Cell, Section, cell
+from synth.report.sections import Cell, Section, cell
 from synth.report.study import text_of
 from synth.studies.fast import Sky130
 
@@ -60,12 +60,11 @@ def test_cells_are_made_of_their_content():
         cell([])
 
 
-def test_findings_are_listed_unless_they_say_nothing_or_are_the_summarys():
+def test_findings_are_listed_unless_they_say_nothing():
     section = Section("anchor", "Title", "Intro.")
     for text in ("One.", "", "Two.", "One."):
-        section.find(text, SUBJECTS[0])
-    section.find("Three.", SUBJECTS[1], is_listed=False)
-    section.find("Four.")
-    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One.", "Four."]
-    with pytest.raises(KeyError, match="the summary has no subject 'another'"):
-        section.find("Five.", "another")
+        section.find(text, "subject")
+    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One."]
+    section.name_missing(["a", "b"], ["a"], "command")
+    section.name_missing(["a"], ["a"], "command")
+    assert [finding.text for finding in section.shown[3:]] == ["Not in this study: b. command measures such a format."]

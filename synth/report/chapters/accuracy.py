@@ -1,36 +1,55 @@
 """The chapters on accuracy: how well formats represent data beside the area of their MACs, and formats on real data."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
 from statistics import fmean
 
 import golden
 from golden import Format, Refusal
+from synth.report import charts
 from synth.report.data import Accuracy, Ratio, Score
-from synth.report.figures import Figure, front, have_spreads, listing, number, ranked
+from synth.report.figures import Figure, front, have_spreads, listing, number, ranked, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import REPORT_ACCUMULATOR
-from synth.report.render import plots
 from synth.report.sections import Cell, Section, number_cell
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
 SCALES = range(-16, 17)
 """Exponents of the standard deviations over which the mean and the lowest ratio are taken."""
-_SCALINGS = {"none": "unscaled"}
-"""Scalings of the study of real data whose column has another name."""
+_GOOD = 30
+"""An SNR in dB that many formats of eight bits have, about that of four significand bits."""
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
-    """Signal-to-noise ratios by format, without unknown names and pairs of formats behind a select pin."""
+    """Signal-to-noise ratios and binades by format, without unknown names; of a pair the better format counts."""
     known = {}
     for fmt in formats:
+        name = fmt if isinstance(fmt, str) else fmt.name
         try:
-            best = golden.best_scale(fmt)
+            each = [_ratio(part) for part in (name.split("+") if "+" in name else [fmt])]
         except Refusal:
             continue
-        by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
-        known[fmt if isinstance(fmt, str) else fmt.name] = Ratio(round(best.snr, 4), best.exponent, tuple(by_scale))
+        by_scale = tuple(map(max, zip(*(ratio.by_scale for ratio in each), strict=True)))
+        binades = max(ratio.binades or 0 for ratio in each)
+        known[name] = replace(max(each, key=attrgetter("snr_db")), by_scale=by_scale, binades=binades)
     return known
+
+
+def _ratio(name: Format | str) -> Ratio:
+    fmt = golden.get(name)
+    best = golden.best_scale(fmt)
+    by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
+    (_, most), (_, least) = map(math.frexp, (fmt.largest, fmt.smallest))
+    binades = most - least + 1
+    return Ratio(round(best.snr, 4), best.exponent, tuple(by_scale), binades)
+
+
+def parts(names: Iterable[str]) -> list[str]:
+    """The names, with the formats of pairs in the place of pairs, each once."""
+    return list(dict.fromkeys(part for name in names for part in name.split("+")))
 
 
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
@@ -45,39 +64,36 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     section = Section(
         "tradeoff",
         "Area against accuracy",
-        f"Area of a MAC into {REPORT_ACCUMULATOR} over the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
-        "format. The data is scaled by the power of two that gives the format its highest SNR. The best trade-offs, "
-        "joined by the grey line, are the formats that no other format beats in both median area and SNR. Formats of "
-        "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
-        "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
-        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
+        f"How well a format represents Gaussian data, beside the area of its MAC into {REPORT_ACCUMULATOR}.",
+        note="SNR is the signal-to-noise ratio of data that was rounded to a format, at the power-of-two scale that "
+        "suits the format best. Formats of equal precision have nearly the same there, which says nothing about range. "
+        "Range and tapered precision show in data that is not scaled to suit: in the mean and the lowest SNR over "
+        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}. Of a pair of formats, the better one counts at each "
+        "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    mean = {name: round(fmean(known.by_scale), _DIGITS) for name, known in accuracy.items() if known.by_scale}
     for target, figures in by_target.items():
         column = measured.columns[target]
         edge = best_formats(figures, ratio)
         points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
         best = [point for name in edge for point in points[name]]
         title = f"Area against SNR, {column.title}"
-        picture = plots.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
-        snr = (f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
+        picture = charts.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
+        snr = (f"python -c \"import golden; print(golden.best_scale('{part}'))\"" for part in parts(figures))
         sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
-        section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
+        section.chart_finding(sentence, picture, "", *snr)
+        good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
+        if target == "gates":
+            sentence = smallest_sentence(good, f"MAC of the formats with an SNR of at least {_GOOD} dB", column.title)
+            section.find(sentence, "Accuracy for area")
     names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
-    scaled = {name: accuracy[name].by_scale for name in names if name in mean}
-    if 1 < len(scaled) <= plots.MOST_NAMES:
+    scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
+    if 1 < len(scaled) <= charts.MOST_NAMES:
         series = {name: dict(zip(SCALES, map(Figure.exact, each), strict=True)) for name, each in scaled.items()}
         title, axes = "SNR over the scale of Gaussian data", ("standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
-        snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in scaled)
-        section.plot(caption, plots.lines(series, title, *axes), *snr)
-    for target, figures in by_target.items():
-        edge = best_formats({name: figures[name] for name in figures if name in mean}, mean)
-        if len(scaled) > 1:
-            text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to"
-            sentence = f"{measured.columns[target].title}, {text} 2^{SCALES[-1]}: {_points(edge, mean, figures)}."
-            section.find(sentence, "Range for area" if target == "gates" else "")
+        snr = (f"python -c \"import golden; print(golden.quantization_snr('{part}', 1.0))\"" for part in parts(scaled))
+        section.chart(caption, charts.lines(series, title, *axes), *snr)
     rows = []
     for name in names:
         known = accuracy[name]
@@ -107,11 +123,10 @@ def digits(accuracy: Accuracy | None) -> Section | None:
     section = Section(
         "accuracy",
         "The formats on real data",
-        f"A small classifier of handwritten digits, trained in float32, runs on {accuracy.images} test images "
-        "(examples/digits.py). Weights and activations are quantized, either unscaled or calibrated: scaled by powers "
-        "of two that HiFloat8's Algorithm 1 finds on training images. Products are summed in each accumulator. The "
-        f"task is easy, and one image is {1 / accuracy.images:.1%} of accuracy; the signal-to-noise ratio (SNR) of the "
-        "network's outputs, compared with float32, distinguishes formats better.",
+        f"A classifier of handwritten digits, trained in float32 and then quantized, on {accuracy.images} test images.",
+        note="examples/digits.py. Weights and activations are either unscaled or calibrated: scaled by powers of two "
+        "that HiFloat8's Algorithm 1 finds on training images. The task is easy, and one image is "
+        f"{1 / accuracy.images:.1%} of accuracy; the SNR of the outputs, against float32, says more.",
     )
     body = []
     for score in accuracy.scores:

@@ -1,11 +1,10 @@
 """The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
 
 from synth.area.rows import Row
-from synth.report import plan
+from synth.report import charts, plan
 from synth.report.figures import Figure, compared, have_spreads, listing, ranked, smallest_sentence
 from synth.report.measured import Measured, figure, pick
-from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS
-from synth.report.render import plots
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, REPORT_ACCUMULATOR, WIDTH_TARGETS
 from synth.report.sections import Cell, Section, figure_cell
 
 
@@ -17,22 +16,27 @@ def macs(measured: Measured) -> Section | None:
     section = Section(
         "mac",
         "What a MAC costs",
-        f"A MAC is a combinational unit that computes acc + a·b into {REPORT_ACCUMULATOR} with one rounding. In the "
-        "plots, the black stroke at the end of a bar is the spread, the grey band is the spread of the smallest unit, "
-        "and ≈ means no difference from the smallest: the spreads overlap.",
+        f"A MAC is a combinational unit that computes acc + a·b into {REPORT_ACCUMULATOR} with one rounding; the grey "
+        "band is the spread of the smallest, and ≈ means that spreads overlap: no difference from it.",
     )
     several = any(len(figures) > 1 for figures in by_target.values())
     if len(by_target) > 1 and several and all(have_spreads(figures.values()) for figures in by_target.values()):
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         by_title = {measured.columns[target].title: figures for target, figures in by_target.items()}
-        picture = plots.ranges(by_title, title, "area above the smallest")
-        section.plot("All targets in one plot. The next plots have the figures and their commands.", picture)
+        picture = charts.ranges(by_title, title, "area above the smallest")
+        section.chart("", picture)
     for target, figures in by_target.items():
         where = measured.columns[target]
         sentence = smallest_sentence(figures, "MAC", where.title)
-        picture = plots.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
-        section.plot_finding(sentence, picture)
-    _table(section, measured, "mac")
+        picture = charts.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
+        section.chart_finding(sentence, picture)
+    smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
+    rows = (
+        (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
+        for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
+    )
+    head = ("format", *(measured.columns[target].head for target in by_target))
+    section.table("MAC by format: median, spread, and difference from the smallest", head, rows)
     return section
 
 
@@ -44,46 +48,29 @@ def parts(measured: Measured) -> Section | None:
     section = Section(
         "parts",
         "The two parts of a MAC",
-        "Decode + multiply contains both decoders, the exact product (neither rounded nor normalized), the sum of the "
-        "exponents and the flags. The adder contains the rest of the MAC: alignment, addition and rounding into "
-        f"{REPORT_ACCUMULATOR}. Each part is synthesized separately, so the sum of their areas can differ from that of "
-        "the MAC.",
+        "Decode + multiply makes the exact product; the adder aligns, adds and rounds it into "
+        f"{REPORT_ACCUMULATOR}; each is synthesized alone, so that their sum can differ from the MAC.",
     )
     for target, column in measured.columns.items():
         stacks = {
-            name: plots.Stack(first, adders[target][name], whole.get(target, {}).get(name))
+            name: charts.Stack(first, adders[target][name], whole.get(target, {}).get(name))
             for name, first in multipliers.get(target, {}).items()
             if name in adders.get(target, {})
         }
         if stacks:
             names = ("decode + multiply", "adder", "MAC, synthesized whole")
-            picture = plots.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
-            section.plot(_share(stacks, column.title), picture)
-    for part in ("multiplier", "adder"):
-        _table(section, measured, part)
+            picture = charts.stacks(stacks, names, f"Decode + multiply and adder, {column.title}", column.axis)
+            section.chart(_share(stacks, column.title), picture)
     return section
 
 
-def _share(stacks: dict[str, plots.Stack], where: str) -> str:
+def _share(stacks: dict[str, charts.Stack], where: str) -> str:
     if not have_spreads(value for first, second, _ in stacks.values() for value in (first, second)):
         return ""
     shares = {name: first.median / ((first.median + second.median) or 1) for name, (first, second, _) in stacks.items()}
     ends = dict.fromkeys((min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)))
     words = " to ".join(f"{shares[name]:.0%} ({name})" for name in ends)
     return f"{where}: decode + multiply is {words} of both parts."
-
-
-def _table(section: Section, measured: Measured, part: str) -> None:
-    by_target = measured.parts(part)
-    if not by_target:
-        return
-    smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
-    rows = (
-        (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
-        for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
-    )
-    head = ("format", *(measured.columns[target].head for target in by_target))
-    section.table(f"{PARTS[part]} by format: median, spread, and difference from the smallest", head, rows)
 
 
 def options(measured: Measured) -> Section | None:
@@ -122,18 +109,17 @@ def encoders(measured: Measured) -> Section | None:
     section = Section(
         "encoders",
         "Encoders, and what a rounding costs",
-        f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format, by the format's default rounding unless "
-        "another one is named.",
+        f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format.",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
     defaults = {name: next(iter(figures.values())) for name, figures in gates.items()}
-    picture = plots.bars(defaults, f"{title} by format, {column.title}", column.axis)
-    section.plot(smallest_sentence(defaults, "encoder", column.title), picture)
+    picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
+    section.chart(smallest_sentence(defaults, "encoder", column.title), picture)
     several = {name: figures for name, figures in gates.items() if len(figures) > 1}
     if several:
         by_rounding = {f"{rounding}, {name}": each for name in several for rounding, each in several[name].items()}
-        picture = plots.bars(by_rounding, f"{title} by rounding, {column.title}", column.axis)
-        section.plot("A format with each of its roundings.", picture)
+        picture = charts.bars(by_rounding, f"{title} by rounding, {column.title}", column.axis)
+        section.chart("", picture)
     studied, roundings = plan.ROUNDING_STUDY
     pairs: dict[str, list[Figure]] = {}
     sentences = []
@@ -144,22 +130,17 @@ def encoders(measured: Measured) -> Section | None:
             pairs[where.head] = [*pair.values()]
             sentences.append(smallest_sentence(pair, f"{studied} encoder", where.title))
     if pairs:
-        section.find(next(filter(None, sentences), ""), "Rounding", is_listed=False)
+        section.find(next(filter(None, sentences), ""), "Rounding")
         first, second = roundings
         title = f"{studied} encoder: {first} against {second}"
         scaled = {
             name: {where: pair[place].over(pair[0].median) for where, pair in pairs.items()}
             for place, name in enumerate(roundings)
         }
-        picture = plots.groups(scaled, title, f"area relative to {first}")
-        section.plot(f"Area relative to the encoder with {first}.", picture)
+        picture = charts.groups(scaled, title, f"area relative to {first}")
+        section.chart("", picture)
         rows_by_target = ((name, base, figure_cell(other, base)) for name, (base, other) in pairs.items())
-        section.table(title, ("target", first, second), rows_by_target)
-    alone = [(name, rounding, value) for name, figures in gates.items() for rounding, value in figures.items()]
-    alone.sort(key=lambda row: row[-1].median)
-    least = alone[0][-1]
-    body = ((name, rounding, figure_cell(value, least)) for name, rounding, value in alone)
-    section.table("Encoders on gates", ("format", "rounding", column.head), body)
+        section.table(f"{title}, area", ("target", first, second), rows_by_target)
     return section
 
 
@@ -168,8 +149,8 @@ def accumulators(measured: Measured) -> Section | None:
     section = Section(
         "accumulators",
         "Exact against rounded accumulators",
-        "MACs that add the same products into different accumulators. The accumulator exact is a fixed-point register "
-        f"that holds the sum of {plan.TERMS:,} products of any size without rounding; its width depends on the format.",
+        f"The accumulator exact is a fixed-point register that holds the sum of {plan.TERMS:,} products of any size "
+        "without rounding, and whose width depends on the format; the others round after every product.",
     )
     summary = ""
     for target in WIDTH_TARGETS:
@@ -188,8 +169,8 @@ def accumulators(measured: Measured) -> Section | None:
         title = f"MAC by accumulator, {column.title}"
         areas = {name: {kind: figure(macs[kind]) for kind in heads if kind in macs} for name, macs in by_format.items()}
         series = {name: {heads[kind]: area for kind, area in macs.items()} for name, macs in areas.items()}
-        picture = plots.groups(series, title, column.axis)
-        section.plot("The exact accumulator never rounds, the others round after every product.", picture)
+        picture = charts.groups(series, title, column.axis)
+        section.chart("", picture)
         costs = []
         for name, macs in areas.items():
             if {"exact", "binary32"} <= set(macs) and (share := compared(macs["exact"], macs["binary32"])):
@@ -197,7 +178,5 @@ def accumulators(measured: Measured) -> Section | None:
         if costs:
             text = "a MAC with an exact accumulator, compared with binary32"
             summary = f"{column.title}: {text}: {listing(costs)}."
-        rows = ((name, *map(figures.get, heads.values())) for name, figures in series.items())
-        section.table(f"{title} [{column.unit}]", ("format", *heads.values()), rows)
-    section.find(summary, "Exact accumulators", is_listed=False)
-    return section if section.tables else None
+    section.find(summary, "Exact accumulators")
+    return section if section.charts else None

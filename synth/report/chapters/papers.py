@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from itertools import combinations
 
-from synth.report import plan
+from synth.report import charts, plan
 from synth.report.figures import Figure, have_spreads, listing, number, percent, ranked
 from synth.report.measured import Measured, by_format, figure
 from synth.report.plan import CLAIMS, ENCODER_SOURCE, P3109_PAIR, PARTS, PROJECTION_STUDY
-from synth.report.render import plots
 from synth.report.sections import Cell, Section
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
@@ -18,9 +17,8 @@ def claims(measured: Measured) -> Section | None:
     section = Section(
         "claims",
         "The papers' other claims, measured",
-        "Each claim compares the area of two units. The verdict on a target depends on the ratio of their figures and "
-        "on the range of ratios that their spreads allow. A unit that is smaller than claimed does not refute a claim. "
-        "The papers used other tools and other datapaths; the question is whether their claims also hold here.",
+        "Each claim compares the area of two units; its verdict depends on the range of ratios that the spreads allow. "
+        "The papers used other tools and datapaths: the question is whether their claims also hold here.",
     )
     columns = measured.columns.values()
     body = []
@@ -75,16 +73,13 @@ def table_2(measured: Measured) -> Section | None:
     section = Section(
         "paper",
         "Table 2 of the supernormal paper, repeated",
-        "The paper counts ALMs with Intel's tools. This report measures the same blocks from its own Verilog with "
-        "Yosys. Tools and datapaths differ, so only the order and the ratios can be compared. The paper's e5m2 is "
-        "P3109's binary8p3.",
-        folded=True,
+        "The paper counts ALMs with Intel's tools, this report the same blocks from its own Verilog with Yosys: only "
+        " the order and the ratios can be compared; the paper's e5m2 is P3109's binary8p3.",
     )
     columns = measured.columns.values()
     ours = {column.key: {part: by_format(measured.rows, part, column.key) for part in PARTS} for column in columns}
     for column in columns:
-        text = order_verdict(ours[column.key]["multiplier"], column.title)
-        section.find(text, "Table 2 of the supernormal paper" if column.key == "cyclonev" else "")
+        section.find(order_verdict(ours[column.key]["multiplier"], column.title))
     order = [*PRINTED, *(name for name in measured.formats if name not in PRINTED)]
     head = ("format", "paper [ALM]", *(column.head for column in columns))
     for place, part in enumerate(("multiplier", "adder", "mac")):
@@ -97,9 +92,9 @@ def table_2(measured: Measured) -> Section | None:
         if all(name in multipliers for name in PRINTED):
             series[column.title] = {name: multipliers[name].over(multipliers[_BASE].median) for name in PRINTED}
     title = "Decode + multiply: the paper's Table 2 and this report"
-    picture = plots.lines(series, title, "", f"area relative to {_BASE}", "paper")
-    caption = "Formats in the paper's order. A line that always rises has the same order."
-    section.plot(caption, picture)
+    picture = charts.lines(series, title, "", f"area relative to {_BASE}", "paper")
+    caption = "A line that always rises has the paper's order."
+    section.chart(caption, picture)
     return section
 
 
@@ -129,10 +124,10 @@ def p3109(measured: Measured) -> Section | None:
     section = Section(
         "p3109",
         "IEEE P3109: formats, roundings and saturation",
-        f"A standard in preparation. Section 4.5 of its draft 4.0 demands {P3109_PAIR}, selected here by a pin per "
-        "operand, and zero results that are always +0. OCP's pair and HiF8 serve the same purpose. Saturation decides "
-        "what becomes of numbers past the largest: infinity (none), the largest number (saturate), or infinity only "
-        "if the input is infinite (propagate).",
+        f"Section 4.5 of this standard's draft 4.0 demands {P3109_PAIR}, selected here by a pin per operand, and zero "
+        "results that are always +0.",
+        note="OCP's pair and HiF8 serve the same purpose. Saturation decides what becomes of numbers past the largest: "
+        "infinity (none), the largest number (saturate), or infinity only if the input is infinite (propagate).",
     )
     for target in plan.EXTRA_TARGETS:
         if target in measured.columns:
@@ -140,7 +135,7 @@ def p3109(measured: Measured) -> Section | None:
     for target in plan.ENCODER_TARGETS:
         if target in measured.columns:
             _projections(section, measured, target)
-    return section if section.tables else None
+    return section if section.tables or section.charts else None
 
 
 def _units(section: Section, measured: Measured, target: str) -> None:
@@ -164,7 +159,6 @@ def _projections(section: Section, measured: Measured, target: str) -> None:
     if not grid:
         return
     title = f"{PROJECTION_STUDY} encoder from {ENCODER_SOURCE} by rounding and saturation, {column.title}"
-    section.plot(f"Saturation: {listing(list(grid))}.", plots.groups(grid, title, column.axis))
     order = ranked(next(iter(grid.values())))
-    rows = ((rounding, *(figures.get(rounding) for figures in grid.values())) for rounding in order)
-    section.table(f"{title} [{column.unit}]", ("rounding", *grid), rows)
+    series = {overflow: {name: known[name] for name in order if name in known} for overflow, known in grid.items()}
+    section.chart("", charts.groups(series, title, column.axis))

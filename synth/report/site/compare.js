@@ -1,0 +1,185 @@
+// Compare: selects points of the table that the page contains, divides them by the first choice's, and says what
+// differs. The choice is in the address. Whether two figures differ is decided as in synth/report/figures.py.
+"use strict";
+
+const data = JSON.parse(document.getElementById("points")?.textContent ?? "null");
+const COST = ["area", "delay", "energy"];
+const MOST = 6;
+
+const points = (data?.points ?? []).map((point) => Object.fromEntries(point.map((value, place) => [data.columns[place], value])));
+
+// The figure of a choice: at any speed, or the last point of its front that is within a limit.
+function chosen(choice, metric, { unit, accumulator, target, limit }) {
+  const alone = data.extras.includes(metric);
+  const key = alone ? ["", "", ""] : [unit, COMBINATIONAL.has(unit) ? "" : accumulator, target];
+  const known = points.filter((point) => point.choice === choice && point.metric === metric &&
+    point.unit === key[0] && point.accumulator === key[1] && point.target === key[2]);
+  if (alone || limit === null) return known.find((point) => point.delay === null);
+  const within = known.filter((point) => point.delay !== null && point.delay <= limit * (1 + 1e-9));
+  return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
+}
+const COMBINATIONAL = new Set(["encoder", "decoder"]); // they have no accumulator
+
+const below = (a, b) => a.high < b.low && Math.min(a.samples, b.samples) > 1;
+const differs = (a, b) => below(a, b) || below(b, a);
+
+function number(value) {
+  const places = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const options = { maximumFractionDigits: places, useGrouping: Math.abs(value) >= 1000 };
+  return value.toLocaleString("en", options);
+}
+function percent(share) {
+  const text = (100 * share).toFixed(Math.abs(share) >= 0.005 ? 0 : 1);
+  return `${share > 0 ? "+" : ""}${text}%`;
+}
+function verdict(point, first) {
+  if (Math.min(point.samples, first.samples) < 2) return "spread unknown";
+  return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
+}
+
+function command(choice, metric, state) {
+  if (data.extras.includes(metric)) return metric.startsWith("loss,") ? "make study" : `python -c "import golden; print(golden.best_scale('${choice}'))"`;
+  const accumulator = COMBINATIONAL.has(state.unit) ? "" : ` --accumulator ${state.accumulator}`;
+  const lanes = state.unit === "dot" ? " --lanes 8" : "";
+  const portfolio = state.limit !== null || metric === "delay" ? " --portfolio speed" : "";
+  const verb = metric === "energy" ? "energy" : "area";
+  return `hwgen ${verb} ${state.unit} --format ${choice}${accumulator}${lanes} --target ${state.target}${portfolio}`;
+}
+
+function sentence(rows, state) {
+  const [first, ...others] = rows;
+  const where = state.limit === null ? "At any speed" : `Within ${number(state.limit)} FO4`;
+  const texts = others.map((row) => {
+    const known = COST.filter((metric) => row[metric] && first[metric] && !(metric === "delay" && state.limit !== null));
+    const words = known.map((metric) => {
+      const text = verdict(row[metric], first[metric]);
+      return `${metric} ${text === "no difference" ? "no difference within the spreads" : text}`;
+    });
+    return `${row.choice}: ${words.length ? words.join(", ") : "not measured"}`;
+  });
+  const into = COMBINATIONAL.has(state.unit) ? "" : ` into ${state.accumulator}`;
+  return `${where}, ${data.units[state.unit]}${into} on ${data.targets[state.target]}, against ${first.choice}: ${texts.join("; ")}.`;
+}
+
+function element(name, text = "", attributes = {}) {
+  const made = Object.assign(document.createElement(name), { textContent: text });
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function cell(point, first, plain) {
+  if (!point) return element("td", "not measured", { class: "missing" });
+  const made = element("td", number(point.value), { title: point.command, "data-value": point.value });
+  const spread = point.low === point.high ? "" : `${number(point.low)} to ${number(point.high)}`;
+  const against = plain || !first || first === point ? "" : verdict(point, first);
+  made.append(element("small", [point.samples < 2 ? "one sample" : spread, against].filter(Boolean).join(" · ")));
+  return made;
+}
+
+function heads(state) {
+  const delay = state.limit === null ? "shortest delay" : "delay";
+  return [...COST.map((metric) => [metric, metric === "delay" ? delay : metric, ""]), ...data.extras.map((name) => [name, name, ""])];
+}
+
+function show(state) {
+  const section = document.getElementById("compare");
+  const rows = state.formats.map((choice) => ({ choice, ...Object.fromEntries([...COST, ...data.extras].map((metric) => [metric, chosen(choice, metric, state)])) }));
+  const used = heads(state).filter(([metric]) => COST.includes(metric) || rows.some((row) => row[metric]));
+  const table = section.querySelector("table"), [first] = rows;
+  const head = element("tr");
+  head.append(element("th", "choice", { scope: "col" }), ...used.map(([metric, title]) => {
+    const of = rows.map((row) => row[metric]?.of).find(Boolean);
+    return element("th", of ? `${title} [${of}]` : title, { scope: "col" });
+  }));
+  const body = rows.map((row) => {
+    const line = element("tr");
+    line.append(element("th", row.choice, { scope: "row" }), ...used.map(([metric]) => cell(row[metric], first[metric], data.extras.includes(metric))));
+    return line;
+  });
+  const top = element("thead"), rest = element("tbody");
+  top.append(head);
+  rest.append(...body);
+  table.replaceChildren(top, rest);
+  section.querySelector(".verdict").textContent = sentence(rows, state);
+  const missing = rows.flatMap((row) => used.filter(([metric]) => !row[metric]).map(([metric]) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
+  const commands = rows.flatMap((row) => used.map(([metric]) => row[metric]?.command).filter(Boolean));
+  section.querySelector("pre").textContent = [...new Set([...missing, ...commands])].join("\n");
+  plot(rows, first);
+}
+
+function plot(rows, first) {
+  const traces = rows.map((row, place) => {
+    const known = COST.filter((metric) => row[metric] && first[metric]);
+    const ratio = (metric, end) => row[metric][end] / first[metric].value;
+    const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
+    const values = known.map((metric) => ratio(metric, "value"));
+    return { type: "bar", name: row.choice, x: known, y: values, text: values.map((value) => value.toFixed(2)), textposition: "outside", cliponaxis: false, error_y: errors, meta: place };
+  });
+  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false } };
+  draw(document.querySelector("#comparison .chart"), { title: "", data: traces, layout });
+}
+
+function csv() {
+  const lines = [...document.querySelectorAll("#compare table tr")].map((row) => [...row.cells].flatMap((each) => {
+    const note = each.querySelector("small")?.textContent ?? "";
+    return [each.dataset.value ?? each.firstChild?.textContent ?? "", ...(each.tagName === "TD" ? [note] : each.parentNode.rowIndex || !each.cellIndex ? [] : [`${each.textContent}: spread, verdict`])];
+  }));
+  return lines.map((line) => line.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")).join("\n") + "\n";
+}
+
+// -- the choice, which is in the address
+
+function fromAddress() {
+  const given = new URLSearchParams(location.hash.replace(/^#compare&?/, ""));
+  const pick = (name, known, usual) => (known.includes(given.get(name)) ? given.get(name) : usual);
+  const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
+  const limit = Number(given.get("limit"));
+  return {
+    formats: formats.length > 1 ? formats : data.default,
+    unit: pick("unit", Object.keys(data.units), Object.keys(data.units)[0]),
+    accumulator: pick("accumulator", data.accumulators, data.accumulators[0]),
+    target: pick("target", Object.keys(data.targets), Object.keys(data.targets)[0]),
+    limit: limit > 0 ? limit : null,
+  };
+}
+
+function toAddress(state) {
+  const words = Object.entries(state).filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)]);
+  return `#compare&${new URLSearchParams(words)}`;
+}
+
+function setUp() {
+  const section = document.getElementById("compare"), form = section.querySelector("form");
+  let state = fromAddress();
+  const fill = () => {
+    form.querySelectorAll("[name=formats]").forEach((box) => {
+      box.checked = state.formats.includes(box.value);
+      box.disabled = box.checked ? state.formats.length <= 2 : state.formats.length >= MOST;
+    });
+    for (const name of ["unit", "accumulator", "target"]) form.elements[name].value = state[name];
+    form.elements.accumulator.disabled = COMBINATIONAL.has(state.unit);
+    form.elements.limit.value = state.limit ?? "";
+    section.querySelector(".address").href = toAddress(state);
+    show(state);
+  };
+  form.addEventListener("input", ({ target }) => {
+    if (target.name === "formats") {
+      const others = state.formats.filter((name) => name !== target.value);
+      state = { ...state, formats: target.checked ? [...others, target.value] : others };
+    } else if (target.name === "limit") {
+      state = { ...state, limit: Number(target.value) > 0 ? Number(target.value) : null };
+    } else state = { ...state, [target.name]: target.value };
+    history.replaceState(null, "", toAddress(state));
+    fill();
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", () => {
+    if (!location.hash.startsWith("#compare")) return;
+    state = fromAddress();
+    fill();
+  });
+  section.querySelector(".links .svg").addEventListener("click", () => picture(section.querySelector(".chart"), "comparison"));
+  section.querySelector(".csv").addEventListener("click", () => save(csv(), "comparison.csv", "text/csv"));
+  fill();
+}
+if (data) setUp();
