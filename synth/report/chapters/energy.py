@@ -160,8 +160,8 @@ def _costs(section: Section, energies: Energies) -> None:
     note = (
         "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
         "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "
-        "turns between sums. A MAC's accumulator, too, comes from outside: its register, of which an exact one has "
-        "several times the bits, is not included."
+        "turns between sums. A MAC's accumulator, too, comes from outside, and its register is not included; an exact "
+        "one has several times the bits."
     )
     section.table(f"What options cost in energy, {_TITLE}", head, body, note)
 
