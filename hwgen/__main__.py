@@ -81,8 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from hwgen.tools.process import ToolError
 
     try:
-        words = sys.argv[1:] if argv is None else list(argv)
-        arguments = parser(COMMANDS, words[0] if words else "").parse_args(words)
+        words = (sys.argv[1:] if argv is None else list(argv)) or ["--help"]
+        arguments = parser(COMMANDS, words[0]).parse_args(words)
         with _ending_in_order():
             status: int = arguments.run(arguments)
         sys.stdout.flush()

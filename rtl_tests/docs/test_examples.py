@@ -38,6 +38,10 @@ endmodule
 """
 
 
+STREAMED = build("pe", "hif8", lanes=4, accumulator="binary32", stages=2)
+"""The processing element in docs/stream_dot.v."""
+
+
 @NEEDS_ICARUS
 def test_simulation_of_the_dot_product_example(tmp_path):
     hif8, length, count = golden.get("hif8"), 16, 40
@@ -60,6 +64,71 @@ def test_simulation_of_the_dot_product_example(tmp_path):
     codes = np.array(words[1::2], np.uint8).reshape(count, length)
     assert np.array_equal(sums[:, -1], golden.dot(a, b, "hif8"))
     assert np.array_equal(codes, hif8.encode(sums, "binary16"))
+
+
+STREAM = """
+module bench;
+  reg clk = 0, rst = 1, offered = 0, m_tready = 0;
+  wire s_tready, m_tvalid, m_overflow;
+  wire [31:0] m_sum;
+  reg [64:0] beats [0:{beats}];
+  integer i = 0, seed = 1, sums = 0;
+  wire s_tvalid = offered && i < {beats};
+  stream_dot dut (
+    .clk(clk), .rst(rst), .s_tvalid(s_tvalid), .s_tready(s_tready), .s_tlast(beats[i][64]), .s_a(beats[i][63:32]),
+    .s_b(beats[i][31:0]), .m_tvalid(m_tvalid), .m_tready(m_tready), .m_sum(m_sum), .m_overflow(m_overflow)
+  );
+  initial $readmemh("beats.hex", beats);
+  always #5 clk = ~clk;
+  always @(negedge clk) begin
+    rst = $time < 20;
+    if ($time > 200000) $finish;
+    offered = {{$random(seed)}} % 8 < {source};
+    m_tready = {{$random(seed)}} % 8 < {sink};
+  end
+  always @(posedge clk) if (!rst) begin
+    if (s_tvalid && s_tready) i <= i + 1;
+    if (m_tvalid && m_tready) begin
+      $display("%h", m_sum);
+      sums = sums + 1;
+      if (sums == {sums}) $finish;
+    end
+  end
+endmodule
+"""
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize(("source", "sink"), [(8, 8), (3, 8), (8, 1), (4, 3)])
+def test_streams_of_dot_products_with_stalls(source, sink, tmp_path):
+    """Sums of one to nine beats equal those of the reference model, however the streams stall."""
+    rng = generator("stream_dot")
+    lengths = [1, 1, 2, *rng.integers(1, 10, 60).tolist(), 1, 1]
+    a, b = rng.integers(0, 256, (2, sum(lengths), 4)).astype(np.uint8)
+    a, b = np.where(a & 0x7F == 0x6F, 0, a), np.where(b == 0x80, 0, b)  # infinities and NaN only now and then
+    ends, sums, start = np.cumsum(lengths) - 1, [], 0
+    for length in lengths:
+        acc = np.uint32(0)
+        for beat in range(start, start + length):
+            acc = golden.fused_dot(a[beat], b[beat], acc, "hif8", None, "binary32")
+        sums.append(int(acc))
+        start += length
+    halves = (lanes.astype(np.uint8).copy().view(np.uint32)[:, 0].tolist() for lanes in (a, b))
+    words = [high << 32 | low for high, low in zip(*halves, strict=True)]
+    rows = [f"{int(beat in ends) << 64 | word:017x}" for beat, word in enumerate([*words, 0])]
+    (tmp_path / "beats.hex").write_text("\n".join(rows) + "\n")
+    bench = STREAM.format(beats=len(words), sums=len(sums), source=source, sink=sink)
+    modules = {**texts([STREAMED]), "stream_dot": (ROOT / "docs/stream_dot.v").read_text(), "bench": bench}
+    for name, text in modules.items():
+        (tmp_path / f"{name}.v").write_text(text)
+    files = [f"{name}.v" for name in modules]
+    subprocess.run(["iverilog", "-g2005", "-o", "t.vvp", *files], cwd=tmp_path, check=True)
+    stdout = subprocess.run(["vvp", "t.vvp"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert [int(word, 16) for word in stdout.split()] == sums
+
+
+def test_the_streaming_design_has_no_lint_warnings(tmp_path):
+    lint({**texts([STREAMED]), "stream_dot": (ROOT / "docs/stream_dot.v").read_text()}, tmp_path)
 
 
 def test_the_example_design_has_no_lint_warnings(tmp_path):

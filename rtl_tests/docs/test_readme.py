@@ -22,6 +22,10 @@ def test_figures_of_dot_products_match_the_study():
     assert readme.dots(load.dots()) in (ROOT / readme.DOT).read_text()
 
 
+def test_figures_of_accumulators_match_the_study():
+    assert readme.accumulators(load.dots()) in (ROOT / readme.CHOOSE).read_text()
+
+
 def test_figures_of_speed_match_the_study():
     assert readme.speeds(load.speeds(), fast.Sky130.load().rows) in (ROOT / readme.FAST).read_text()
 

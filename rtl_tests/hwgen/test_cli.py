@@ -1,5 +1,6 @@
 """The command line: output, files, and one sentence for each kind of bad input."""
 
+import importlib
 import json
 import os
 import re
@@ -15,8 +16,9 @@ import pytest
 import golden
 from golden.catalog import described
 from golden.explain import explain
-from hwgen.__main__ import main
+from hwgen.__main__ import COMMANDS, main
 from hwgen.blocks.catalog import build
+from hwgen.cli import show
 from rtl_tests.support.optional import NEEDS_FULL_DEVICE
 from rtl_tests.support.processes import HEARS_HANGUPS
 from rtl_tests.support.toys import TOML_FORMAT
@@ -29,8 +31,22 @@ def test_formats_lists_every_format(capsys):
     out = capsys.readouterr().out
     for name in golden.names():
         assert re.search(rf"^{name} ", out, re.M), name
+    assert max(map(len, out.splitlines())) <= 80
+    assert main(["formats", "--long"]) == 0
+    long = capsys.readouterr().out
+    assert all(golden.get(name).cite in long for name in golden.names())
     assert main(["formats", "--json"]) == 0
     assert [row["name"] for row in json.loads(capsys.readouterr().out)] == list(golden.names())
+
+
+def test_alone_it_prints_the_help(capsys):
+    with pytest.raises(SystemExit) as exit_info:
+        main([])
+    captured = capsys.readouterr()
+    assert exit_info.value.code == 0
+    assert captured.out.startswith("usage: hwgen ")
+    assert all(f"\n    {command} " in captured.out for command in COMMANDS)
+    assert not captured.err
 
 
 def test_explain_shows_fields_value_neighbours_and_boundaries(capsys):
@@ -146,6 +162,44 @@ def test_doctor_finds_what_is_required(capsys):
     assert "Everything required is installed." in capsys.readouterr().out
 
 
+def test_doctor_names_the_extras_of_what_is_absent(monkeypatch, capsys):
+    packages = [
+        (f"{name}-none" if "extra: route" in text else name, *rest, text) for name, *rest, text in show._PACKAGES
+    ]
+    monkeypatch.setattr(show, "_PACKAGES", [*packages, ("none", False, "is needed (extra: dask)")])
+    assert main(["doctor"]) == 0
+    assert "\nFor what is absent: pip install '.[route,dask]' in the clone.\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("body", "end"), [("", "ready    slow-tool"), ("raise OSError('no room')", "failed   slow-tool: OSError: no room")]
+)
+def test_doctor_prepares_tools_and_is_never_silent_for_long(body, end, tmp_path, monkeypatch, capsys):
+    """A tool whose first start takes a while; tools that are not installed are left out."""
+    (tmp_path / "slow_tool.py").write_text(
+        f"import time\ndef start(words):\n  assert words == ['--version']\n  time.sleep(1)\n  {body}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(show, "_COMPILED", {"slow_tool": "start", "no_such_tool": "start"})
+    monkeypatch.setattr(show, "PATIENCE", 0.2)
+    assert main(["doctor", "--prepare"]) == 0
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "starting slow-tool; its first start compiles it, for a minute or two"
+    waited = [line for line in lines if re.fullmatch(r"  \d+ s", line)]
+    assert len(waited) >= 4
+    assert lines[: len(waited)] == waited
+    assert re.fullmatch(rf"{end}, after \d+\.\d s", lines[len(waited)])
+    assert "no-such-tool" not in "".join(lines)
+
+
+def test_doctor_knows_every_tool_that_is_compiled():
+    assert show.PATIENCE < 10
+    for package, function in show._COMPILED.items():
+        if importlib.util.find_spec(package):
+            assert callable(getattr(importlib.import_module(package), function))
+
+
 def test_generate_writes_a_folder_under_its_default_name(tmp_path, capsys):
     assert main(["generate", "decoder", "--format", "hif8", "--to", "binary16", "-o", str(tmp_path)]) == 0
     file = tmp_path / "hif8_decoder_binary16" / "hif8_decoder_binary16.v"
@@ -253,7 +307,6 @@ def test_help_of_a_readout_names_the_format_of_each_option(capsys):
 
 
 BAD = {
-    "no command": ([], "the following arguments are required: COMMAND"),
     "unknown format": (["explain", "hif9", "1"], "FORMAT must be a known format, not 'hif9'; the nearest is hif8"),
     "unknown format to generate": (
         ["generate", "mac", "--format", "e5m"],
@@ -273,8 +326,27 @@ BAD = {
         ["explain", "hif8", "x"],
         "CODE must be an integer such as 0x5a, 90 or 0b1011010, not 'x'",
     ),
-    "unknown option": ([*GENERATE, "--frobnicate"], "unrecognized arguments: --frobnicate"),
-    "abbreviated option": (["generate", "mac", "--form", "hif8"], "the following arguments are required: --format"),
+    "unknown option": (
+        [*GENERATE, "--frobnicate"],
+        "unrecognized arguments: --frobnicate; see hwgen generate mac --help",
+    ),
+    "abbreviated option": (
+        ["generate", "decoder", "--form=hif8"],
+        "unrecognized arguments: --form; the nearest is --format",
+    ),
+    "misspelt options": (
+        [*GENERATE, "--acumulator", "exact", "--term", "4"],
+        "unrecognized arguments: --acumulator --term; the nearest is --accumulator",
+    ),
+    "ambiguous option": (
+        ["verify", "mac", "--format", "hif8", "--re", "amap"],
+        "unrecognized arguments: --re; the nearest are --reset, --recipe, --renaming",
+    ),
+    "misspelt option of a command": (
+        ["report", "--format", "hif8"],
+        "unrecognized arguments: --format; the nearest is --formats",
+    ),
+    "unknown option of hwgen": (["--verison"], "unrecognized arguments: --verison; the nearest is --version"),
     "unknown block": (["generate", "divider"], "argument BLOCK: invalid choice: 'divider'"),
     "unknown target": (
         ["generate", "decoder", "--format", "hif8", "--to", "binary64"],

@@ -16,11 +16,14 @@ from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY
 
+MAX_JOBS = 1024
+"""More than a machine can run at once; each job may take a thread, a process and open files."""
+
 
 def check_jobs(jobs: int | None) -> None:
-    """Refuse fewer than one parallel job; None stands for one per core."""
-    if jobs is not None and jobs < 1:
-        raise BadValue("--jobs", f"must be at least 1, not {jobs}")
+    """Refuse numbers of parallel jobs that are out of range; None stands for one per core."""
+    if jobs is not None and not 1 <= jobs <= MAX_JOBS:
+        raise BadValue("--jobs", f"must be from 1 to {MAX_JOBS}, not {jobs}")
 
 
 def check_renamings(arguments: argparse.Namespace) -> None:

@@ -69,7 +69,8 @@ def report(arguments: argparse.Namespace) -> int:
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
-        evidence = _evidence(arguments.evidence, jobs)
+        with about("--evidence"):
+            evidence = _evidence(arguments.evidence, jobs)
         outcomes = measure_all(jobs, pool, store, Progress())
     data = with_sweeps(assemble(outcomes, list(formats), accuracy, evidence), swept)
     data = replace(data, ratios=ratios(formats.get(name, name) for name in dict.fromkeys((*data.formats, *DEFAULT))))

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from golden.refusal import BadValue, about
+from golden.tables import read_bytes
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.tools import yosys
@@ -54,7 +55,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     check_jobs(arguments.jobs)
     subject = _subject(design, arguments)
     with about("-o"):
-        store = EvidenceStore(Path(arguments.output))
+        check_writable(Path(arguments.output))
     try:
         netlist = subject.netlist()
     except NetlistError as error:
@@ -68,11 +69,13 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         is_misnamed = arguments.verilog and not arguments.top and "not found" in reason
         hint = "; name your module with --top" if is_misnamed else ""
         raise BadValue(option, f"{subject.top} cannot be mapped: {reason}{hint}", ": ") from error
+    with about("-o"):
+        store = EvidenceStore(Path(arguments.output))
     progress = Progress()
     try:
         check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
         evidence = check(netlist, store, arguments.jobs, _reporter(progress))
-    except (IncompleteError, KeyboardInterrupt) as error:
+    except (IncompleteError, KeyboardInterrupt, SystemExit) as error:
         progress.clear()
         return _interrupted(store, subject.evidence("").name, error)
     except NetlistError as error:
@@ -117,11 +120,11 @@ def everything(arguments: argparse.Namespace) -> int:
             if record.verdict != EQUAL:
                 progress.clear()
                 print("\n".join(_summary(record, store)), file=sys.stderr)
-    except (BrokenExecutor, KeyboardInterrupt) as error:
+    except (BrokenExecutor, KeyboardInterrupt, SystemExit) as error:
         progress.clear()
         done = f"{len(rows)} of {len(plan)} modules are done"
         print(f"hwgen: interrupted: {done}; run the same command again to resume", file=sys.stderr)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+        return _status(error)
     finally:
         for process in multiprocessing.active_children():
             process.terminate()
@@ -142,6 +145,8 @@ class Verdicts:
         self._file = None if file is None else Path(file)
         self._order = {design.name: place for place, design in enumerate(modules)}
         self._known = {} if self._file is None else read_verdicts(self._file)
+        self._copied = Counter(row.verilog for row in self._known.values())
+        """Rows by Verilog: each has the name of its module, so that only a copied row has that of another."""
         self._new: dict[str, VerdictRow] = {}
         self._written = time.monotonic()
         if self._file is not None:
@@ -151,7 +156,7 @@ class Verdicts:
     def has(self, design: Design) -> bool:
         """Whether the module is equal by the method, program and tools of today, which fix its Verilog as well."""
         subject, row = Subject(design, "", design.name, None, (), ""), self._known.get(design.name)
-        if row is None or row.verdict != EQUAL:
+        if row is None or row.verdict != EQUAL or self._copied[row.verilog] > 1:
             return False
         today = subject.evidence(*subject.method()).verdict_row
         return (row.inputs, row.basis) == (today.inputs, today.basis)
@@ -205,6 +210,8 @@ def _subject(design: Design, arguments: argparse.Namespace) -> Subject:
             raise BadValue("--top", "needs --verilog")
         return emitted(design, libraries, words, placed)
     text = read_verilog(arguments.verilog)
+    if re.search(rb"\r(?!\n)", read_bytes(Path(arguments.verilog))):  # it ends a comment only for some tools
+        raise BadValue("--verilog", "must not have a carriage return without a line feed")
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
     source = Path(arguments.verilog).name
     own = f"--verilog {shlex.quote(arguments.verilog)} --top {shlex.quote(top)}"
@@ -218,10 +225,15 @@ def _reason(error: YosysError, source: str) -> str:
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:
-    record, reason = store.load(name), f" ({error})" if str(error) else ""
+    record, reason = store.load(name), f" ({error})" if isinstance(error, IncompleteError) else ""
     checked = f"{record.cases} of {record.inputs} inputs are checked" if record else "no input is checked"
     print(f"hwgen: interrupted{reason}: {checked}, no verdict; run the same command again to resume", file=sys.stderr)
-    return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return _status(error)
+
+
+def _status(error: BaseException) -> int:
+    """The exit status after an interrupt: that of the signal, or 1."""
+    return 130 if isinstance(error, KeyboardInterrupt) else int(str(error)) if isinstance(error, SystemExit) else 1
 
 
 def _summary(evidence: Evidence, store: EvidenceStore) -> Iterator[str]:

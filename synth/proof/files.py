@@ -51,13 +51,16 @@ write_verilog -noattr -selected again.v
 """
 """Delays and comments with directives are refused before."""
 
+_LONGEST_INDEX = 33
+"""With a sign; tools ignore what is above."""
+
 _SAMPLES = 4096
 _SYMMETRIC = "AND", "OR", "XOR", *ADDER
 
 
 @dataclass(frozen=True)
 class UserFile(Subject):
-    """A module of a user's file."""
+    """A module of a user's file, which Yosys's own reader and slang must understand alike."""
 
     def netlist(self) -> Netlist:
         """See :meth:`Subject.netlist`; it is a NetlistError if slang's gates give other outputs on random inputs."""
@@ -79,18 +82,19 @@ class UserFile(Subject):
         if _same_gates(netlist, others):
             return verify(self, netlist, store, workers, report)
         second = verify(again, others, None, workers, report)
-        record = verify(self, netlist, store, workers, report)
+        kept = store if second.verdict == EQUAL else None  # an interrupt must not leave the verdict of one reader
+        record = verify(self, netlist, kept, workers, report)
         cases = [{port: int(value, 16) for port, value in case["inputs"].items()} for case in record.counterexamples]
         is_misread = any(netlist.evaluate(pins) != others.evaluate(pins) for pins in cases)
         if is_misread or {record.verdict, second.verdict} == {EQUAL, DIFFERENT}:
-            if store:
-                store.path(record.name).unlink()
+            if kept:
+                kept.path(record.name).unlink()
             raise self._misread
         if second.verdict == UNPROVED and record.verdict == EQUAL:
             record.verdict, record.kind, record.cases = UNPROVED, "", 0
             record.method = f"of the module as slang reads it: {second.method}"
-            if store:
-                store.save(record)
+        if store and not kept:
+            store.save(record)
         return record
 
     @property
@@ -150,7 +154,10 @@ class UserFile(Subject):
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
-        used = {cell["type"] for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()}
+        inside = [cell for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()]
+        used = {cell["type"] for cell in inside}
+        if any(cell["type"] == "$shift" and len(cell["connections"]["B"]) > _LONGEST_INDEX for cell in inside):
+            raise NetlistError(f"{self.top} must not select bits by an index of more than 32 bits")
         for group in (group for library in self.libraries for group in library.content.all("cell")):
             if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
                 raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")

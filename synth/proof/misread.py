@@ -4,10 +4,10 @@ What Yosys parses is judged: the text behind its preprocessor, and its syntax tr
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from synth.proof.gates import NetlistError
-from synth.proof.syntax import ASSIGN, PARAMETERS, Node, forest
+from synth.proof.syntax import ASSIGN, DECLARED, PARAMETERS, Node, forest
 
 _MACROS = (
     r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
@@ -51,8 +51,9 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     for verilog in (text, code):
         has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
         for match in _SKIPPED.finditer(verilog):
-            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]", match[0][1:])):
-                yield _line(verilog, match), "have a backslash, a grave accent or a line break in a string or name"
+            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]|[^\0-\x7f]", match[0][1:])):
+                problem = "have a letter beyond ASCII, a backslash, a ` or a line break in a string or name"
+                yield _line(verilog, match), problem
             if match[0][0] == "\\" and "." in match[0] and has_members:
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
@@ -78,19 +79,32 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
         yield from _misread(modules[name], modules)
 
 
-def _misread(module: Node, modules: Collection[str]) -> Iterator[tuple[int, str]]:
+def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
     changed = {name for node in module.all("ALWAYS", "ASSIGN") for name in node.written(*ASSIGN)}
+    filled = {name for node in module.all("INITIAL") for name in node.written(*ASSIGN)}
     fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR") | module.counters()
-    fixed |= module.names("MEMORY") - changed
-    initial, line = set[str](), module.line
+    fixed |= filled & module.names("MEMORY") - changed
+    initial, line, declared = set[str](), module.line, module.names(*DECLARED)
+    interfaces = {name for name, node in modules.items() if node.kind == "INTERFACE"}
+    inside = module.names("GENBLOCK", "BLOCK", "INTERFACEPORT")
+    inside |= {node.name for node in module.all("CELL") if node.names("CELLTYPE") <= interfaces}
+    signed = {node.name for node in module.all("WIRE") if "signed" in node.rest} - fixed
     lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
     for node in module.all():
         line = node.line or line
         if problem := _odd_value(node):
             yield line, problem
         for target in node.targets() if node.kind in ASSIGN else ():
+            places = {rf"\{place}" for place in target.name[1:].split(".")[:-1]}
+            if target.name not in declared and not places <= inside:
+                yield line, f"assign {target.name[1:]}, which is in another module"
             if target.name in lists and any(place.names("IDENTIFIER") - fixed for place in target.children):
                 yield line, f"assign a word of {target.name[1:]} by a variable place"
+            for index in _indices(target):
+                if index.names("IDENTIFIER") & signed or any(
+                    term.names("IDENTIFIER") - fixed for term in index.all("SUB", "NEG")
+                ):
+                    yield line, f"assign bits of {target.name[1:]} at a place that may be negative"
         terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
         if any(term.names("IDENTIFIER") - fixed for term in terms):
             yield line, f"select from {node.name[1:]} by a sum"
@@ -126,15 +140,14 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
     body, kinds = block.children[-1], {node.kind for node in block.children}
     at_once, later, read = body.written("ASSIGN_EQ"), body.written("ASSIGN_LE"), body.read()
     if kinds & {"POSEDGE", "NEGEDGE"}:
-        for task in module.all("TASK"):
-            if task.name in body.names("TCALL") and any("output" in port.rest for port in task.children):
-                yield block.line, f"call {task.name[1:]}, which has outputs, in a clocked block"
         if "EDGE" in kinds:
             yield block.line, "mix edges and levels in one list"
         for node in module.all(but=block) if at_once else ():
             inner = next((name for name in at_once if f".{name[1:]}." in node.name + "."), node.name)
             if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
                 yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
+        for name in at_once if module.kind == "INTERFACE" else [name for name in at_once if "." in name]:
+            yield at_once[name], f"assign {name[1:]} by = in a clocked block, where other modules may use it"
         for name in at_once.keys() & later.keys():
             yield later[name], f"assign {name[1:]} by = and <="
         return
@@ -177,6 +190,12 @@ def _odd_value(node: Node) -> str:
         return "have a signed member of a structure"
     is_odd = node.kind == "WIRE" and "signed" in node.rest and node.is_array
     return "have a signed array of several dimensions" if is_odd else ""
+
+
+def _indices(target: Node) -> list[Node]:
+    """The expressions that select bits of a target; those of +: and -: are marked as of their own size."""
+    sized = [index for place in target.children for index in place.all("SELFSZ")]
+    return sized or [place.children[0] for place in target.children if len(place.children) == 1]
 
 
 def _blank(skipped: re.Match[str]) -> str:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from synth.proof.gates import NetlistError
 
 ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
 PARAMETERS = "PARAMETER", "LOCALPARAM"
-_SCOPES, _DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR")
+_SCOPES, DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR", "ENUM_ITEM")
 _STRUCTURES = "STRUCT", "UNION"
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
 _LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
@@ -115,14 +115,18 @@ def forest(dump: str) -> list[Node]:
     _resolve(path[0][1])
     # names that are declared in a scope become others, which begin with another character: inner scopes first
     for number, scope in enumerate(reversed(list(path[0][1].all(*_SCOPES)))):
-        declared = {node.name for node in scope.children if node.kind in _DECLARED}
-        for node in scope.all("IDENTIFIER", *_DECLARED) if declared else ():
+        items = [item for node in scope.children for item in (node.children if node.kind == "ENUM" else [node])]
+        declared = {node.name for node in items if node.kind in DECLARED}
+        for node in scope.all("IDENTIFIER", *DECLARED) if declared else ():
             node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
     return path[0][1].children
 
 
 def _resolve(tree: Node) -> None:
-    """Give variables what their types say, and separate members of structures from the names of variables."""
+    """Give variables what their types say, and separate members of structures from the names of variables.
+
+    Outputs of tasks become assignments to the arguments of their calls.
+    """
     types: dict[str, list[Node]] = {}
     for node in tree.all("TYPEDEF"):
         types.setdefault(node.name[1:].rpartition("::")[2], []).append(node.children[0])
@@ -140,10 +144,17 @@ def _resolve(tree: Node) -> None:
             node.kind, node.name = inner.kind, f"{node.name}.{inner.name[1:]}"
             node.children = [*places, *inner.children]
     for module in tree.children:
-        declared = module.names(*_DECLARED) - module.names("GENBLOCK", "CELL")
+        declared = module.names(*DECLARED) - module.names("GENBLOCK", "CELL")
         unions = {node.name for node in module.all("WIRE") if not node.members}
         for node in module.all("IDENTIFIER"):
             name, *members = node.name.split(".")
             if members and name in declared and node.name not in declared:
                 node.name, node.member = name, "" if name in unions else "." + members[0]
                 node.children += [Node("MEMBER", node.line, "", "")] * (len(members) > 1)
+        tasks = {task.name: [port.rest for port in task.children if "put" in port.rest] for task in module.all("TASK")}
+        for call in module.all("TCALL"):
+            ports = list(zip(call.children, tasks.get(call.name, ()), strict=False))
+            call.children = [replace(argument) for argument, port in ports if "input" in port]
+            call.children += [
+                Node("ASSIGN_EQ", call.line, "", "", [argument]) for argument, port in ports if "output" in port
+            ]

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from synth.proof.evidence import EQUAL
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
 from synth.report.figures import Figure, compared, counted, have_spreads, listing, number
@@ -177,8 +176,8 @@ class Content:
         checks = self.report.evidence
         if not checks:
             return f"{method.UNCHECKED}."
-        measured = {row.verilog_sha256 for row in self.report.rows}
-        equal = [check.module for check in checks if check.verdict == EQUAL and check.hashes["verilog"] in measured]
+        measured = {(row.name, row.verilog_sha256) for row in self.report.rows}
+        equal = [module[0] for module in method.proved(checks) if module in measured]
         return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
 
     def cite(self, title: str) -> str:

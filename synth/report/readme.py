@@ -33,7 +33,7 @@ from synth.report.training.results import Study
 from synth.report.write import markdown
 from synth.report.write import picture as drawn
 from synth.studies import fast
-from synth.studies.dots import ACCUMULATORS, FORMAT, LANES, Dots, dot
+from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, STEP, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
@@ -42,6 +42,7 @@ ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
+CHOOSE = Path("docs/choose.md")
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -49,6 +50,8 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*(name for name in FORMATS if "+" not in name), "gc_1_0_7_b0")
 """The single formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
+_CHOSEN = ("hif8", "ocp_e4m3")
+"""The formats whose accumulators are compared."""
 _SKY130 = """\
 Sky130 (high density, typical corner), timed by OpenSTA without wires and loads: medians of four renamings, and the
 netlist of the module as emitted, built for speed, by `depth_map`, whose limit `make fast` checks where it finds the
@@ -166,6 +169,13 @@ def dots(data: Dots) -> str:
     return _paragraphs(table("", head, rows))
 
 
+def accumulators(data: Dots) -> str:
+    """The lines of docs/choose.md between its markers: area of a dot product by accumulator."""
+    head = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
+    rows = ((name, *(_cell(data.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS)
+    return _paragraphs(table("", head, rows))
+
+
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
     """The lines of docs/fast.md between its markers: areas within the delays of limits, the ends of each curve, and
     delays in ns, from the rows ``timed``.
@@ -232,6 +242,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())
     _insert(DOT, dots(load.dots()))
+    _insert(CHOOSE, accumulators(load.dots()))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))

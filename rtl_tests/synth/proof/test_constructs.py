@@ -13,6 +13,7 @@ from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from synth.area import liberty
 from synth.proof import files
+from synth.proof.evidence import EvidenceStore
 from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 
@@ -54,7 +55,7 @@ endmodule
 # In each body, r is the right result, q is a register for it in a pipeline of one stage.
 # Columns: construct, body, what verify says; None: nothing, for verify may prove it.
 INITIAL, DELAY = "give {} an initial value", "delay a signal, except by q <= #1 d"
-STRING = "have a backslash, a grave accent or a line break in a string or name"
+STRING = "have a letter beyond ASCII, a backslash, a ` or a line break in a string or name"
 ALIKE = "must be understood alike by Yosys's two readers, read_verilog and read_slang"
 UNDEFINED = "has outputs that may depend on the undefined value x, or on undriven nets"
 ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
@@ -223,7 +224,7 @@ TABLE = [
         "output of a task",
         "reg [15:0] m, n; task t; input [15:0] a; output [15:0] b; b = a; endtask always @(posedge clk) t(r, m);"
         " always @(posedge clk) n <= m; assign bits = q ^ n ^ n;",
-        "call t, which has outputs, in a clocked block",
+        "assign m by = in a clocked block and use it elsewhere",
     ),
     (
         "counter of a function and its caller",
@@ -306,7 +307,7 @@ TABLE = [
     (
         "part of a target at a sum",
         "reg [15:0] n; always @* begin n = r; n[code[7:4] - 2 +: 3] = r[code[7:4] +: 3]; end assign bits = n;",
-        UNDEFINED,
+        "assign bits of n at a place that may be negative",
     ),
     (
         "part of a target at a product",
@@ -393,6 +394,63 @@ TABLE = [
         " localparam [7:0] N = f(8'h37); assign bits = N == 8'h37 ? r : 0;",
         ALIKE,
     ),
+    (
+        "output of a task read before written",
+        "reg [15:0] m, n; task t; input [15:0] a; output [15:0] b; b = a; endtask"
+        " always @* begin m = n; t(r, n); end assign bits = m;",
+        "read n in its block before all of it is assigned there",
+    ),
+    (
+        "output of a task in its clocked block",
+        "reg [15:0] m; task t; input [15:0] a; output [15:0] b; b = a; endtask always @(posedge clk) begin : b"
+        " reg [15:0] n; t(r, n); m <= n; end assign bits = m;",
+        None,
+    ),
+    (
+        "list with a word that a port drives",
+        "wire [15:0] k [0:1]; reg [15:0] m; right v (.code(code), .bits(k[0]));"
+        " always @(code) m = code[0] ? k[0] : k[0]; assign bits = m;",
+        "read k outside the list of its block always",
+    ),
+    (
+        "list with a word that a task writes",
+        "reg [15:0] k [0:1]; reg [15:0] m; task t; input [15:0] a; output [15:0] b; b = a; endtask"
+        " always @* t(r, k[0]); always @(code) m = code[0] ? k[0] : k[0]; assign bits = m;",
+        "read k outside the list of its block always",
+    ),
+    (
+        "word that a port drives",
+        "wire [15:0] k [0:1]; reg [15:0] m; right v (.code(code), .bits(k[0])); always @* m = k[0]; assign bits = m;",
+        None,
+    ),
+    (
+        "net of another module",
+        "inner9 s (.a(r), .y(bits)); assign s.n = 1'b0; endmodule module inner9 (input [15:0] a, output [15:0] y);"
+        " wire n; assign n = 1'b1; assign y = n ? a : 0;",
+        "assign s.n, which is in another module",
+    ),
+    (
+        "bits at a negative place",
+        "reg [15:0] m; always @* begin m = r; m[code[3:0] - 16] = ~r[0]; end assign bits = m;",
+        "assign bits of m at a place that may be negative",
+    ),
+    (
+        "bits at a place with a sign",
+        "reg [15:0] m; wire signed [3:0] k = code; always @* begin m = r; m[k] = r[k[3:0]]; end assign bits = m;",
+        "assign bits of m at a place that may be negative",
+    ),
+    (
+        "bits at a far place",
+        "reg [15:0] m; always @* begin m = r; m[{1'b1, 24'd0, code}] = ~r[0]; end assign bits = m;",
+        "must not select bits by an index of more than 32 bits",
+    ),
+    (
+        "bits at a place",
+        "reg [15:0] m; always @* begin m = r; m[code] = r[0] ^ r[0]; m[code[3:0]] = r[code[3:0]]; end"
+        " assign bits = code < 16 ? m : r;",
+        None,
+    ),
+    ("letter beyond ASCII", 'assign bits = "\u00e9" == 16\'hC3A9 ? r : 0;', STRING),
     (
         "delay in seconds",
         "inner7 s (.clk(clk), .a(r), .y(bits)); endmodule\n`timescale 1s/1ms\nmodule inner7 (input clk, input [15:0] a,"
@@ -532,6 +590,19 @@ SYSTEM_TABLE = [
         "localparam N = '1; assign bits = N == 16'hFFFF ? r : 0;",
         "have the parameter N without a range",
     ),
+    (
+        "race of an interface",
+        "bus s(); inner10 t (.b(s), .clk(clk), .a(r)); reg [15:0] n; always @(posedge clk) n <= s.d;"
+        " assign bits = q ^ n ^ n; endmodule interface bus; logic [15:0] d; endinterface"
+        " module inner10 (bus b, input clk, input [15:0] a); always_ff @(posedge clk) b.d = a;",
+        "assign b.d by = in a clocked block, where other modules may use it",
+    ),
+    (
+        "name of an enumeration in another scope",
+        "reg [15:0] m; wire k = code[0]; generate if (1) begin : g enum logic {r, s} e; end endgenerate"
+        " always @(k) m = k ? r : r; assign bits = m;",
+        "read r outside the list of its block always",
+    ),
     ("typed", "typedef enum logic [1:0] {A, B} t; t e; assign e = A; assign bits = e == A ? r : 16'd0;", None),
 ]
 FREE = [
@@ -660,7 +731,8 @@ def test_two_readers_must_agree_on_what_no_rule_refuses(tmp_path, capsys, monkey
 
 
 @pytest.mark.parametrize("condition", ["byte'(8'hff) < 0", "byte'(8'hff) > 0"])
-def test_two_readers_that_differ_on_one_input(tmp_path, capsys, condition):
+def test_two_readers_that_differ_on_one_input(tmp_path, capsys, monkeypatch, condition):
+    """An interrupt right after a verdict does not leave that of one reader."""
     mac, file = build("mac", "e2m1"), tmp_path / "mine.sv"
     head, end, body = texts([mac])[mac.name].partition(");\n")
     width = next(port.width for port in mac.ports if port.name == "acc_out")
@@ -675,11 +747,26 @@ def test_two_readers_that_differ_on_one_input(tmp_path, capsys, condition):
     assert main(["verify", "mac", *words]) == 2
     assert capsys.readouterr().err.endswith(f"hwgen: --verilog: mine {ALIKE}\n")
     assert not list(evidence.iterdir())
+    save = EvidenceStore.save
+
+    def interrupt(store, record):
+        save(store, record)
+        if record.verdict == "equal":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(EvidenceStore, "save", interrupt)
+    assert main(["verify", "mac", *words]) in (2, 130)
+    assert "equal" not in [record.verdict for record in EvidenceStore(evidence)]
 
 
 def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
     text = message(tmp_path, capsys, module("right #(.N(1)) s (); assign bits = ;"), False)
     assert text.startswith("hwgen: --verilog: mine cannot be mapped: mine.v:2: ERROR: syntax error")
+
+
+def test_a_carriage_return_alone_ends_a_comment_only_for_some_tools(tmp_path, capsys):
+    text = message(tmp_path, capsys, module("assign bits = 16'd0 //\r | r\n;"), False)
+    assert text.endswith("must not have a carriage return without a line feed\n")
 
 
 DRIVEN = {

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -98,7 +99,9 @@ def test_a_users_own_file_is_checked(tmp_path, capsys):
     [
         (["--verilog", "{tmp}/none.v"], "--verilog: '{tmp}/none.v' cannot be read: No such file or directory"),
         (["--top", "x"], "--top needs --verilog"),
-        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (["--jobs", "0"], "--jobs must be from 1 to 1024, not 0"),
+        (["--jobs", str(1 << 64)], f"--jobs must be from 1 to 1024, not {1 << 64}"),
+        (["--verilog", "{tmp}/other.lib"], "--verilog: hif8_encoder_binary16_ties_to_away cannot be mapped: "),
         (["--liberty", "{tmp}/none.lib"], "--liberty: {tmp}/none.lib cannot be read: No such file or directory"),
         (
             ["--liberty", str(GATES), "--liberty", "{tmp}/other.lib"],
@@ -122,8 +125,10 @@ def test_bad_input_is_refused_in_one_sentence(tmp_path, capsys, words, sentence)
     (tmp_path / "other.lib").write_text(GATES.read_text())
     folder = tmp_path / "evidence"
     assert main([*ENCODER, "-o", str(folder), *(word.replace("{tmp}", str(tmp_path)) for word in words)]) == 2
-    assert capsys.readouterr().err == f"hwgen: {sentence.replace('{tmp}', str(tmp_path))}\n"
-    assert not folder.exists() or not list(folder.iterdir())
+    err, start = capsys.readouterr().err, f"hwgen: {sentence.replace('{tmp}', str(tmp_path))}"
+    assert err.startswith(start) if sentence.endswith(": ") else err == f"{start}\n"
+    assert err.count("\n") == 1
+    assert not folder.exists()
 
 
 @pytest.mark.parametrize(
@@ -302,15 +307,29 @@ def test_verdicts_are_a_table_that_resumes(tmp_path, capsys):
 
 
 @pytest.mark.usefixtures("three_modules")
-def test_an_interrupted_table_has_what_is_done(tmp_path, capsys, monkeypatch):
+def test_a_row_with_the_verilog_of_another_module_is_not_believed(tmp_path):
+    file, designs = tmp_path / "proofs.csv", commands.designs()
+    subjects = [Subject(design, design.name, design.name, None, (), "") for design in designs]
+    rows = [replace(subject.evidence(*subject.method()), verdict="equal").verdict_row for subject in subjects]
+    write_verdicts(file, rows)
+    assert [commands.Verdicts(str(file), designs).has(design) for design in designs] == [True] * 3
+    write_verdicts(file, [rows[0], rows[1]._replace(verilog=rows[0].verilog), rows[2]])
+    assert [commands.Verdicts(str(file), designs).has(design) for design in designs] == [False, False, True]
+
+
+@pytest.mark.parametrize(("reason", "status"), [(KeyboardInterrupt(), 130), (SystemExit(143), 143)])
+@pytest.mark.usefixtures("three_modules")
+def test_an_interrupted_table_has_what_is_done(tmp_path, capsys, monkeypatch, reason, status):
     file, add = tmp_path / "proofs.csv", commands.Verdicts.add
 
     def interrupt(self, record):
         add(self, record)
-        raise KeyboardInterrupt
+        raise reason
 
     monkeypatch.setattr(commands.Verdicts, "add", interrupt)
-    assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == 130
+    assert main([*ALL, "--verdicts", str(file), "-o", str(tmp_path / "out")]) == status
+    done = "hwgen: interrupted: 1 of 2 modules are done; run the same command again to resume\n"
+    assert capsys.readouterr().err.endswith(done)
     assert len(read_verdicts(file)) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "proofs.csv"]
 

@@ -84,6 +84,14 @@ def test_evidence_of_another_version_is_ignored(tmp_path, capsys, swept):
     assert shown["module"] == right.module
 
 
+def test_a_folder_of_evidence_that_cannot_be_used_is_named(tmp_path, capsys, swept):
+    sweep = tmp_path / "sweep.json"
+    sweep.write_text(json.dumps(swept))
+    words = ["report", "--sweep", str(sweep), "--store", str(tmp_path / "store"), "-o", str(tmp_path / "out")]
+    assert main([*words, "--evidence", "/proc/self"]) == 2
+    assert capsys.readouterr().err.startswith("hwgen: --evidence: '/proc/self' cannot be written to: ")
+
+
 def test_evidence_of_another_module_of_the_same_name_is_ignored(tmp_path, capsys):
     subject, folder = emitted(build("decoder", "hif8")), tmp_path / "evidence"
     right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)

@@ -370,13 +370,24 @@ def test_the_table_of_rows(data, folder):
     assert rows[0]["samples"] == " ".join(map(str, data.rows[0].samples))
 
 
-def test_texts_of_users_files_stay_in_a_cell(tmp_path):
+def test_evidence_of_users_files_proves_only_these(tmp_path):
+    """A user's file may be equal to our module's text, but was checked as another block; its words stay in a cell.
+
+    The same holds for a record of another module with this hash.
+    """
     row = made_up("mac", "gates", 100.0, format="hif8", accumulator="binary16", accumulator_bits=16)
     data = assemble([Outcome(JOB, tuple(row))], ["hif8"])
-    ours = checked("multiplier_hif8", SWEPT, "every input", 1 << 16)
+    name = data.rows[0].name
+    ours = replace(checked(name, SWEPT, "every input", 1 << 16), hashes={"verilog": data.rows[0].verilog_sha256})
     words = {"source": "x|y\n\x1b[31m<script>", "place": "12345678"}
-    render(replace(data, evidence=(replace(ours, **words),)), tmp_path)
-    text = (tmp_path / "report.md").read_text()
+    for record, counts in (
+        (ours, True),
+        (replace(ours, module="multiplier_hif8"), False),
+        (replace(ours, **words), False),
+    ):
+        render(replace(data, evidence=(record,)), tmp_path)
+        text = (tmp_path / "report.md").read_text()
+        assert f"Equal and measured in this report: {name if counts else 'none'}." in text
     assert r"x\|y \x1b[31m&lt;script>" in text
     assert "\x1b" not in text
     assert "31m&lt;script&gt;" in (tmp_path / "method.html").read_text()

@@ -303,7 +303,7 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--jobs", "0"], "--jobs must be at least 1, not 0"),
+        (["--jobs", "0"], "--jobs must be from 1 to 1024, not 0"),
         (
             ["--jobs", "2", "--dask", "tcp://127.0.0.1:1"],
             "--jobs sets the cores of this machine and cannot be combined with --dask",

@@ -44,6 +44,15 @@ def failures(report: Report) -> Section | None:
     return section
 
 
+def proved(checks: Sequence[Evidence]) -> dict[tuple[str, str], None]:
+    """Name and SHA-256 of the Verilog of each emitted module that is equal; a user's file may be that of another block.
+
+    Both must be those of a measured module: the Verilog alone does not say as which block it was checked.
+    """
+    ours = (known for known in checks if known.is_emitted and known.verdict == EQUAL)
+    return dict.fromkeys((known.module, known.hashes["verilog"]) for known in ours)
+
+
 def evidence(checks: Sequence[Evidence]) -> Section:
     """The evidence, or a sentence that there is no evidence."""
     intro = (
