@@ -12,10 +12,10 @@ from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
-from synth.report.speeds import Speeds
 from synth.report.training.results import Study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.speeds import Speeds
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,6 @@ from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Table, table
-from synth.report.speeds import BLOCKS, Speeds
-from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.report.write import markdown
 from synth.report.write import picture as drawn
@@ -37,6 +35,8 @@ from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES,
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
+from synth.studies.speeds import BLOCKS, Speeds
+from synth.studies.study import text_of
 
 ROOT = Path(__file__).resolve().parents[2]
 RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")

@@ -16,8 +16,8 @@ from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
-from synth.report.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 from synth.report.write import render
+from synth.studies.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 
 
 def point(delay, area, spread=1.0):

@@ -9,8 +9,8 @@ from synth.report import load
 from synth.report.figures import Figure
 from synth.report.plan import Family, Point
 from synth.report.sections import Cell, Section, cell
-from synth.report.study import text_of
 from synth.studies.fast import Sky130
+from synth.studies.study import text_of
 
 STUDIES = [load.dots, load.speeds, load.energies, Sky130.load]
 

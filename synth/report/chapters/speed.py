@@ -9,7 +9,7 @@ from synth.report import charts, figures
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.sections import Cell, Section, Table, table
-from synth.report.speeds import Speeds
+from synth.studies.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
