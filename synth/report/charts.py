@@ -4,8 +4,8 @@ The page gives colours: a trace has the place of its colour in ``meta``, so that
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from statistics import median
-from typing import Any, Literal, NamedTuple
+from statistics import fmean
+from typing import Any, Literal
 
 from synth.report.figures import Figure, compared, number, ranked
 from synth.report.plan import FORMATS
@@ -14,8 +14,8 @@ from synth.report.sections import Chart
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down")
 MOST_NAMES = 14
 """Most formats in one legend; sections draw no curves of more."""
-BLACK, GREY = "ink", "band"
-"""Colours in ``meta`` besides the places of a palette."""
+GREY = "band"
+"""A colour in ``meta`` besides the places of a palette."""
 
 
 def chart(title: str, data: list[dict[str, Any]], figures: Iterable[Figure], height: float, **layout: Any) -> Chart:
@@ -77,87 +77,27 @@ def _axis(label: str, values: Iterable[Figure]) -> dict[str, Any]:
     return {"title": {"text": label}, "range": [0, 1.3 * max(value.high for value in values) or 1]}
 
 
-class Stack(NamedTuple):
-    """Two parts of a block, and the whole block if it was measured."""
-
-    first: Figure
-    second: Figure
-    whole: Figure | None = None
-
-
-def stacks(by_name: Mapping[str, Stack], parts: tuple[str, str, str], title: str, xlabel: str) -> Chart:
-    """Bars of two parts with their spreads, and a stroke at the whole; ``parts`` name first, second and whole."""
-    order = sorted(by_name, key=lambda name: by_name[name].first.median + by_name[name].second.median)
-    data = [
-        _bars(order, [by_name[name][place] for name in order], place, name=part, textposition="inside")  # type: ignore[misc]
-        for place, part in enumerate(parts[:2])
-    ]
-    wholes = {name: whole for name in order if (whole := by_name[name].whole)}
-    stroke = {"symbol": "line-ns", "size": 14, "line": {"width": 2}}
-    marks = {"type": "scatter", "mode": "markers", "name": parts[2], "marker": stroke, "meta": BLACK}
-    data += [marks | {"x": _medians(wholes.values()), "y": list(wholes)}] if wholes else []
-    used = [value for stack in by_name.values() for value in stack[:2]]
-    axes = {"barmode": "stack", "xaxis": {"title": {"text": xlabel}}, "yaxis": _ROWS}
-    return chart(title, data, used, _names(len(order), 1), **axes)
-
-
-def groups(series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) -> Chart:
-    """For each row a bar of every series, in one unit."""
+def groups(
+    series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str, *, are_points: bool = False, **xaxis: Any
+) -> Chart:
+    """For each row a bar of every series, in one unit; or points with spreads, in the order of the rows' means."""
     rows = dict.fromkeys(row for values in series.values() for row in values)
     used = [value for values in series.values() for value in values.values()]
-    data = [
-        _bars(list(values), list(values.values()), place, name=name)
-        for place, (name, values) in enumerate(series.items())
-    ]
-    height = _names(round(len(rows) * (0.35 + 0.75 * len(series))), 1)
-    return chart(title, data, used, height, barmode="group", xaxis=_axis(xlabel, used), yaxis=_ROWS)
-
-
-def ranges(columns: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str) -> Chart:
-    """Area of each format above the smallest, as a share: a point for every column."""
-    shares: dict[str, dict[str, float]] = {}
-    for where, figures in columns.items():
-        least = figures[ranked(figures)[0]].median
-        for name, value in figures.items():
-            shares.setdefault(name, {})[where] = value.median / least - 1
-    order = sorted(shares, key=lambda name: median(shares[name].values()))
+    if not are_points:
+        data = [
+            _bars([*values], [*values.values()], place, name=name)
+            for place, (name, values) in enumerate(series.items())
+        ]
+        height = _names(round(len(rows) * (0.35 + 0.75 * len(series))), 1)
+        return chart(title, data, used, height, barmode="group", xaxis=_axis(xlabel, used) | xaxis, yaxis=_ROWS)
     data = []
-    for place, where in enumerate(columns):
-        known = [name for name in order if where in shares[name]]
-        marker = {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
-        points = {"x": [shares[name][where] for name in known], "y": known}
-        data.append({"type": "scatter", "mode": "markers", "name": where, **points, "marker": marker, "meta": place})
-    used = [value for figures in columns.values() for value in figures.values()]
-    xaxis = {"title": {"text": xlabel}, "tickformat": ".0%", "rangemode": "tozero"}
-    return chart(title, data, used, _names(len(order), 1), xaxis=xaxis, yaxis=_ROWS | {"showgrid": True})
-
-
-def bars_and_errors(
-    figures: Mapping[str, Figure],
-    errors: Mapping[str, Mapping[str, Figure]],
-    levels: Mapping[str, float],
-    title: str,
-    xlabels: tuple[str, str],
-) -> Chart:
-    """For each row a bar and, beside it, a point of every series on a logarithmic scale, unless it is 0.
-
-    ``levels`` are dashed lines across the points of a series.
-    """
-    values = list(figures.values())
-    data = [_bars(list(figures), values, 0, showlegend=False)]
-    shapes = []
-    for place, (name, series) in enumerate(errors.items(), 1):
-        shown = {row: value for row in figures if (value := series.get(row)) and value.low > 0}
-        points = {"x": _medians(shown.values()), "y": list(shown), "error_x": _errors([*shown.values()])}
-        look = {"marker": {"symbol": _SYMBOLS[place], "size": 8}, "xaxis": "x2", "meta": place}
-        data.append({"type": "scatter", "mode": "markers", "name": name, **points, **look})
-        if name in levels:
-            line = {"type": "line", "xref": "x2", "yref": "paper", "x0": levels[name], "x1": levels[name]}
-            shapes.append({**line, "y0": 0, "y1": 1, "line": {"dash": "dash", "width": 1}, "name": str(place)})
-    left = _axis(xlabels[0], values) | {"domain": [0, 0.47]}
-    right = {"title": {"text": xlabels[1]}, "type": "log", "domain": [0.53, 1], "exponentformat": "power", "dtick": 2}
-    axes = {"xaxis": left, "xaxis2": right, "yaxis": _ROWS, "shapes": shapes}
-    return chart(title, data, values, _names(len(figures), 1), **axes)
+    for place, (name, values) in enumerate(series.items()):
+        figures, marker = [*values.values()], {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
+        points = {"x": _medians(figures), "y": [*values], "error_x": _errors(figures)}
+        data.append({"type": "scatter", "mode": "markers", "name": name, **points, "marker": marker, "meta": place})
+    order = sorted(rows, key=lambda row: fmean(values[row].median for values in series.values() if row in values))
+    yaxis = _ROWS | {"showgrid": True, "categoryorder": "array", "categoryarray": order}
+    return chart(title, data, used, _names(len(order), 1), xaxis={"title": {"text": xlabel}, **xaxis}, yaxis=yaxis)
 
 
 # -- points and lines
@@ -206,23 +146,19 @@ def lines(
     title: str,
     xlabel: str,
     ylabel: str,
-    reference: str = "",
     *,
     are_powers: bool = False,
     are_shares: bool = False,
 ) -> Chart:
-    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0.
-
-    The ``reference`` is a thick line.
-    """
+    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0."""
     styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
     data = []
     for name, values in series.items():
         figures, (colour, symbol) = list(values.values()), styles[name]
         points = {"x": list(values), "y": _medians(figures), "error_y": _errors(figures)}
-        look = {"marker": {"symbol": symbol, "size": 6}, "line": {"width": 4 if name == reference else 1.5}}
+        look = {"marker": {"symbol": symbol, "size": 6}, "line": {"width": 1.5}}
         kind = {"type": "scatter", "mode": "lines+markers", "name": name}
-        data.append({**kind, **points, **look, "meta": BLACK if name == reference else colour})
+        data.append({**kind, **points, **look, "meta": colour})
     ticks = sorted({tick for values in series.values() for tick in values}) if are_powers else []
     powers = {"type": "log", "tickvals": ticks, "ticktext": [*map(str, ticks)]} if ticks else {}
     yaxis = {"title": {"text": ylabel}, "rangemode": "tozero"} | ({"tickformat": ".0%"} if are_shares else {})

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
-from synth.report.figures import Figure, compared, counted, have_spreads, listing, number
+from synth.report.figures import compared, counted, have_spreads, listing, number
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR
 from synth.report.points import AREA, ENERGY, Point, chosen, points
@@ -22,7 +22,7 @@ PAGES = {
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
     "dots": ("Dot products", ("dots",)),
-    "encoders": ("Encoders and rounding", ("encoders", "p3109")),
+    "encoders": ("Encoders and rounding", ("encoders",)),
     "training": ("Training", ("training",)),
     "papers": ("Claims of papers", ("claims", "paper")),
     "method": ("Method and proofs", ("method", "evidence", "failures")),
@@ -76,7 +76,6 @@ class Content:
             accuracy.digits(report.accuracy),
             dots.section(report.dots, report.tool, names),
             blocks.encoders(measured),
-            papers.p3109(measured),
             training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
             papers.claims(measured),
             papers.table_2(measured),
@@ -105,7 +104,14 @@ class Content:
     @property
     def warnings(self) -> list[str]:
         """What a reader must know before anything else."""
-        return [ONE_SAMPLE] if any(row.renamings < 2 for row in self.report.rows) else []
+        report = self.report
+        known = {
+            f"{counted(report.left, 'job')} not finished. Until then, figures of an earlier run stand for theirs; the "
+            "pages are renewed every minute.": report.left,
+            f"Stale figures, measured before these modules changed: {listing(report.stale or [''])}.": report.stale,
+            ONE_SAMPLE: any(row.renamings < 2 for row in report.rows),
+        }
+        return [text for text, applies in known.items() if applies]
 
     @property
     def subtitle(self) -> str:
@@ -160,14 +166,13 @@ class Content:
             yield Answer(text, "speed.html#speed")
 
     @cached_property
-    def charts(self) -> list[tuple[Chart, str, str]]:
-        """Charts of the first page: area, area against delay, and worth; each with its own page and name there."""
+    def charts(self) -> list[tuple[Chart, Section, str]]:
+        """Charts of the first page: area, area against delay, and worth; each with its chapter and page."""
         chosen = {"mac": "compared with the smallest", "speed": "built for area", "training": "Loss against area"}
         found = []
         for section in self.sections:
-            charts = (chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title)
-            page, _, _ = self.address(section).partition("#")
-            found += [(chart, page, section.name(chart)) for chart in [*charts][:1]]
+            charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
+            found += [(chart, section, self.address(section).partition("#")[0]) for chart in charts[:1]]
         return found
 
     @property
@@ -190,8 +195,4 @@ def _against(first: Point | None, second: Point | None) -> str:
     """How two figures compare, with both; empty if one is unknown, or has no spread."""
     if first is None or second is None or not have_spreads(pair := (first.figure, second.figure)):
         return ""
-    return f"{compared(*pair)} ({_text(pair[0])} against {_text(pair[1])} {first.of})"
-
-
-def _text(value: Figure) -> str:
-    return number(value.median)
+    return f"{compared(*pair)} ({number(first.value)} against {number(second.value)} {first.of})"

@@ -125,7 +125,7 @@ class Ratio:
     """Binades from the smallest positive value to the largest one."""
 
 
-_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
+_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "stale")
 """Attributes of a report that are plain data."""
 _PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
 """Attributes that are the content of a file."""
@@ -152,6 +152,10 @@ class Report:
     energies: Energies | None = None
     speeds: Speeds | None = None
     study: Study | None = None
+    left: int = 0
+    """Jobs that are not finished: until they are, earlier figures stand for theirs."""
+    stale: tuple[str, ...] = ()
+    """Modules that have changed since their earlier figures, or those of a study, were measured."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -172,7 +176,7 @@ class Report:
         snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
         parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
         return cls(
-            **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
+            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale")},
             rows=tuple(map(Row.from_json, data["rows"])),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
@@ -225,6 +229,19 @@ def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
         tool=", ".join(sorted({row.tool for row in kept})) or report.tool,
         failures=(*report.failures, *(failure for sweep in sweeps for failure in sweep.failures)),
     )
+
+
+def with_earlier(report: Report, earlier: Iterable[Row], left: int, modules: Mapping[str, str]) -> Report:
+    """A report whose last jobs are not finished, with earlier rows of its formats in place of those that it lacks.
+
+    ``modules`` are today's modules: names, and SHA-256 of their Verilog. Rows of other Verilog are stale.
+    """
+    known = {(row.name, row.place) for row in report.rows}
+    rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
+    studied = (row for study in (report.speeds, report.energies, report.dots) if study for row in study.rows)
+    stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
+    data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
+    return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)))
 
 
 def _identity(row: Row) -> tuple[object, ...]:

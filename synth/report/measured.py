@@ -17,12 +17,18 @@ def figure(row: Row) -> Figure:
     return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
 
 
-def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
-    """The figure of a block with these options in a place, or None; an option that is None must be absent."""
+def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
+    """The best row of a block with these options in a place, or None; an option that is None must be absent."""
     for row in (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True)):
         if all(row.options.get(key) == value for key, value in options.items()):
-            return figure(row)
+            return row
     return None
+
+
+def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
+    """The figure of the row that :func:`find` finds."""
+    row = find(rows, component, place, **options)
+    return None if row is None else figure(row)
 
 
 def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:

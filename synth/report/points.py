@@ -12,6 +12,7 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed
+from synth.report.chapters.accuracy import SCALES
 from synth.report.data import Report
 from synth.report.figures import Figure
 from synth.report.measured import figure
@@ -37,6 +38,7 @@ DEFAULT = ("hif8", PAIR, "e5m2b1", P3109_PAIR)
 :data:`_MOST`.
 """
 _MOST = 6
+_OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
 
 
 class Point(NamedTuple):
@@ -56,6 +58,8 @@ class Point(NamedTuple):
     of: str
     """Unit of the value."""
     command: str
+    is_stale: bool = False
+    """Whether the module has changed since."""
 
     @property
     def figure(self) -> Figure:
@@ -81,6 +85,8 @@ def points(report: Report) -> list[Point]:
     table = list(found.values())
     for key, by_metric in curves.items():
         table += _curve(*key, by_metric)
+    stale = {row.command for row in rows if row.name in report.stale}
+    table = [point._replace(is_stale=True) if point.command in stale else point for point in table]
     return [*table, *_formats(report)]
 
 
@@ -118,12 +124,15 @@ def _curve(choice: str, unit: str, accumulator: str, target: str, rows: dict[str
 def _formats(report: Report) -> Iterator[Point]:
     """Figures of formats alone: ratios, binades, and losses of training."""
     for name, ratio in (report.ratios or {}).items():
-        values = {"SNR at the best scale": (ratio.snr_db, "dB"), "binades": (ratio.binades, "")}
-        values["mean SNR over scales"] = (fmean(ratio.by_scale) if ratio.by_scale else None, "dB")
-        for metric, (value, unit) in values.items():
+        values = {
+            "SNR at the best scale": (ratio.snr_db, "dB", "best_scale(f)"),
+            "binades": (ratio.binades, "", "get(f).smallest, golden.get(f).largest"),
+            "mean SNR over scales": (fmean(ratio.by_scale) if ratio.by_scale else None, "dB", _OVER_SCALES),
+        }
+        for metric, (value, unit, code) in values.items():
             if value is not None:
-                exact = Figure(value, value, value, unit, command=f"python -c \"import golden; golden.get('{name}')\"")
-                yield _point(name, "", "", "", metric, None, exact)
+                command = f"python -c \"import golden; [print(golden.{code}) for f in '{name}'.split('+')]\""
+                yield _point(name, "", "", "", metric, None, Figure(value, value, value, unit, command=command))
     for task in report.study.tasks.values() if report.study else ():
         yield from _losses(task)
 
@@ -141,7 +150,7 @@ def _losses(task: Task) -> Iterator[Point]:
     for choice, (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
             value = excess.over(0.01)
-            label = f"loss, {task.name}"
+            label = f"loss above binary32, {task.name}"
             spread = value.low, value.median, value.high, value.samples
             yield Point(choice, "", "", "", label, None, *spread, "%", f"make study: policy {name}")
 

@@ -18,6 +18,8 @@ class Cell:
     note: str = ""
     value: float | None = None
     """Number by which a column is sorted."""
+    command: str = ""
+    """The command that measures it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,11 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
     """What its figures are, if the caption is too short to say it."""
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that measure its cells."""
+        return tuple(dict.fromkeys(line for row in self.rows for cell in row for line in cell.command.splitlines()))
 
     def lines(self) -> Iterator[Sequence[object]]:
         """Its content as lines of a CSV file: where a cell has a number, the number and its second line."""
@@ -64,6 +71,20 @@ class Chart(NamedTuple):
             yield from ((trace.get("name", ""), *point) for point in zip(*axes, strict=True))
 
 
+_FORMAT = re.compile(r"(?<=--format )[\w+]+(?!\S)|(?<=\(')[\w+]+(?=')")
+
+
+def merged(commands: Iterable[str]) -> list[str]:
+    """Commands in few lines: those that differ in the format alone are a loop of the shell."""
+    formats: dict[str, dict[str, None]] = {}
+    for command in commands:
+        names = {*_FORMAT.findall(command)}
+        line, name = (_FORMAT.sub("$f", command), *names) if len(names) == 1 else (command, "")
+        formats.setdefault(line, {})[name] = None
+    loops = {line: f"for f in {' '.join(names)}; do {line}; done" for line, names in formats.items()}
+    return [loops[line] if len(names) > 1 else line.replace("$f", min(names)) for line, names in formats.items()]
+
+
 def slug(text: str) -> str:
     """A text as part of an address."""
     return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
@@ -92,6 +113,8 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     note: str = ""
     """Method, for readers who want it; the page folds it."""
+    command: str = ""
+    """The command that measures the figures without a command of their own."""
 
     def find(self, text: str, subject: str = "", *, is_caption: bool = False) -> None:
         """Add a :class:`Finding`."""
@@ -100,6 +123,10 @@ class Section:
     def chart(self, caption: str, chart: Chart, *others: str) -> None:
         """Add a chart; ``others`` are further commands."""
         self.charts.append(chart._replace(caption=caption, commands=chart.commands + others))
+
+    def commands(self, item: Chart | Table) -> list[str]:
+        """The commands that measure a chart or table, in few lines."""
+        return [*merged(item.commands), *([self.command] if self.command else [])]
 
     def chart_finding(self, text: str, chart: Chart, subject: str = "", *others: str) -> None:
         """Add a :meth:`chart` whose caption is a finding."""
@@ -171,5 +198,9 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
     spread = "" if value.low == value.high and have_spreads([value]) else value.spread
     nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
     return Cell(
-        number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median
+        number(value.median),
+        " · ".join(part for part in (spread, nand2, against) if part),
+        value.source,
+        value.median,
+        value.command,
     )

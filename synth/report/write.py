@@ -10,7 +10,7 @@ from importlib.resources import files as resources
 from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from hwgen.tools.files import staging, write_files
 from synth.area.rows import Row
@@ -21,6 +21,8 @@ from synth.report.sections import Cell, Chart, Command, Table
 
 _SITE = Path(__file__).parent / "site"
 """The templates, the style and the scripts of the pages."""
+RENEWED = 60
+"""Seconds after which pages are renewed while figures are measured."""
 _COPIED = ("style.css", "site.js", "compare.js")
 _FIRST = ("component", "format", "target", "recipe", "best_recipe", "metric", "min", "median", "max", "unit", "samples")
 _LAST = ("name", "tool", "portfolio", "renamings", "verilog_sha256", "script_sha256", "command")
@@ -60,6 +62,8 @@ def pages(content: Content) -> dict[str, str]:
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.tests["command"] = lambda cell: isinstance(cell, Command)
     environment.filters["embedded"] = _embedded
+    environment.filters["breakable"] = _breakable
+    environment.globals["renewed"] = RENEWED if content.report.left else 0
     data = as_json(content.points, content.report.formats)
     pages = {"compare.json": json.dumps(data, indent=0, ensure_ascii=False) + "\n"}
     pages["index.html"] = environment.get_template("index.html").render(content=content, compare=data, current="index")
@@ -69,16 +73,14 @@ def pages(content: Content) -> dict[str, str]:
     return pages
 
 
+def _breakable(text: str) -> Markup:
+    """A text whose lines may break behind each plus sign, as between the formats of a pair."""
+    return escape(text).replace("+", Markup("+<wbr>"))
+
+
 def _embedded(data: object) -> Markup:
     """JSON within a script element, which no text in it can end."""
     return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
-
-
-def picture(template: str, **values: object) -> str:
-    """A picture by a template of the site."""
-    environment = Environment(loader=PackageLoader("synth.report", "site"), undefined=StrictUndefined, autoescape=True)
-    environment.trim_blocks = environment.lstrip_blocks = True
-    return environment.get_template(template).render(**values) + "\n"
 
 
 def _csv(lines: Iterable[Iterable[object]]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from synth.report import charts
-from synth.report.charts import Stack, looks
+from synth.report.charts import looks
 from synth.report.figures import Figure
 from synth.report.plan import FORMATS
 from synth.report.sections import Chart
@@ -18,25 +18,17 @@ AREAS = {
 }
 POINTS = {name: (Figure.exact(20 + place % 3), area) for place, (name, area) in enumerate(AREAS.items())}
 SINGLE = {name: [point] for name, point in POINTS.items()}
-RATIOS = dict.fromkeys(FORMATS[:4], Figure.exact(1.5))
 LABELS = ("delay [ns]", "area [ALM]")
 CHARTS: dict[str, Callable[[], Chart]] = {
     "bars": lambda: charts.bars({"hif8": AREAS["hif8"]}, TITLE, "area [ALM]"),
     "many bars": lambda: charts.bars(AREAS, TITLE, "area [ALM]"),
-    "stacks": lambda: charts.stacks({"a": Stack(*[AREAS["hif8"]] * 3)}, ("one", "two", "both"), TITLE, "area [ALM]"),
     "groups": lambda: charts.groups({"a": AREAS, "b": AREAS}, TITLE, "area [ALM]"),
-    "ranges": lambda: charts.ranges({"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]"),
+    "points": lambda: charts.groups(
+        {"Gates": AREAS, "iCE40": {"hif8": AREAS["hif8"]}}, TITLE, "area [ALM]", are_points=True, type="log"
+    ),
     "curves": lambda: charts.fronts({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
     "scatter": lambda: charts.fronts(SINGLE, SINGLE["hif8"], TITLE, *LABELS, "pre"),
     "lines": lambda: charts.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS, are_powers=True),
-    "bars and errors": lambda: charts.bars_and_errors(
-        AREAS,
-        {"one": {"hif8": Figure.exact(0.1), "e5m3": Figure.exact(0)}},
-        {"one": 0.2},
-        TITLE,
-        ("area [ALM]", "error"),
-    ),
-    "slopes": lambda: charts.lines({"paper": RATIOS, "Gates": RATIOS}, TITLE, "", "area [ALM]", "paper"),
 }
 
 

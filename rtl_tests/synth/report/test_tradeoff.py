@@ -73,7 +73,8 @@ def test_a_section():
         "quantization SNR [dB]",
         "standard deviation, 2^n",
     ]
-    assert chapter.charts[0].commands[-1] == "python -c \"import golden; print(golden.best_scale('hif8'))\""
+    code = "python -c \"import golden; print(golden.best_scale('$f'))\""
+    assert chapter.commands(chapter.tables[0]) == [f"for f in ocp_e5m2 ocp_e4m3 hif8; do {code}; done"]
     assert tradeoff(Measured(rows, names), {}) is None
     older = tradeoff(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
     assert len(older.charts) == 1

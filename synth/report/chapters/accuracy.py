@@ -1,7 +1,7 @@
 """The chapters on accuracy: how well formats represent data beside the area of their MACs, and formats on real data."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from statistics import fmean
@@ -72,43 +72,35 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    for target, figures in by_target.items():
-        column = measured.columns[target]
-        edge = best_formats(figures, ratio)
-        points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
-        best = [point for name in edge for point in points[name]]
-        title = f"Area against SNR, {column.title}"
-        picture = charts.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
-        snr = (f"python -c \"import golden; print(golden.best_scale('{part}'))\"" for part in parts(figures))
-        sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
-        section.chart_finding(sentence, picture, "", *snr)
-        good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
-        if target == "gates":
-            sentence = smallest_sentence(good, f"MAC of the formats with an SNR of at least {_GOOD} dB", column.title)
-            section.find(sentence, "Accuracy for area")
-    names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
+    target, figures = next(iter(by_target.items()))
+    each = f"for f in {' '.join(parts(figures))}; do"
+    section.command = f"{each} python -c \"import golden; print(golden.best_scale('$f'))\"; done"
+    column, edge = measured.columns[target], best_formats(figures, ratio)
+    points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
+    best, labels = [point for name in edge for point in points[name]], ("quantization SNR [dB]", column.axis)
+    ends = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {column.unit})" for name in edge]
+    sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(ends)}."
+    picture = charts.fronts(points, best, f"Area against SNR, {column.title}", *labels, "pre")
+    section.chart_finding(sentence, picture)
+    good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
+    sentence = smallest_sentence(good, f"MAC of the formats with an SNR of at least {_GOOD} dB", column.title)
+    section.find(sentence, "Accuracy for area")
+    names = ranked(figures)
     scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
     if 1 < len(scaled) <= charts.MOST_NAMES:
         series = {name: dict(zip(SCALES, map(Figure.exact, each), strict=True)) for name, each in scaled.items()}
         title, axes = "SNR over the scale of Gaussian data", ("standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
-        snr = (f"python -c \"import golden; print(golden.quantization_snr('{part}', 1.0))\"" for part in parts(scaled))
-        section.chart(caption, charts.lines(series, title, *axes), *snr)
+        section.chart(caption, charts.lines(series, title, *axes))
     rows = []
     for name in names:
         known = accuracy[name]
         own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
         over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
-        rows.append((name, own, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
-    heads = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
-    head = (*heads, *(measured.columns[target].head for target in by_target))
-    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
+        rows.append((name, own, *(over or (None, None)), str(known.binades or "–")))
+    head = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales", "binades")
+    section.table("Accuracy of formats", head, rows)
     return section
-
-
-def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[str, Figure]) -> str:
-    areas = {name: f"{number(figures[name].median)} {figures[name].unit}" for name in names}
-    return listing([f"{name} ({ratio[name]} dB, {area})" for name, area in areas.items()])
 
 
 def best_formats(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
@@ -127,30 +119,42 @@ def digits(accuracy: Accuracy | None) -> Section | None:
         note="examples/digits.py. Weights and activations are either unscaled or calibrated: scaled by powers of two "
         "that HiFloat8's Algorithm 1 finds on training images. The task is easy, and one image is "
         f"{1 / accuracy.images:.1%} of accuracy; the SNR of the outputs, against float32, says more.",
+        command="python examples/digits.py --json build/digits.json",
     )
-    body = []
+    equal: dict[int, list[str]] = {}
     for score in accuracy.scores:
-        steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else ""
-        body.append((score.format, number_cell(score.accuracy, ".1%"), _snr(score), steps))
-    columns = ("format", "accuracy", "SNR of outputs", "Verilog and reference model")
-    caption = f"Accuracy by format, calibrated scales, sums in {accuracy.accumulator}"
-    section.table(caption, columns, body)
-    if accuracy.study:
-        _study(section, accuracy.study)
+        equal.setdefault(score.rtl_cases, []).append(score.format)
+    texts = [f"equal in {cases:,} steps ({listing(names)})" for cases, names in equal.items() if cases]
+    section.find(f"Results of the Verilog and of the reference model are {listing(texts)}." if texts else "")
+    kept = [score for score in accuracy.scores if not score.is_reference]
+    shown = [score for score in accuracy.study if score.accumulator == accuracy.accumulator] or kept
+    series: dict[str, dict[str, Figure]] = {}
+    for score in shown:
+        if score.snr_db is not None:
+            series.setdefault(_SCALINGS.get(score.scaling, score.scaling), {})[score.format] = Figure.exact(
+                score.snr_db
+            )
+    title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
+    section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
+    cells = {
+        (score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}")
+        for score in accuracy.study or accuracy.scores
+    }
+    formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
+    columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
+    head = (
+        f"{accumulator or accuracy.accumulator}, {_SCALINGS.get(scaling, scaling)}" for scaling, accumulator in columns
+    )
+    rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
+    section.table("SNR of outputs, and accuracy, by format, scaling and accumulator", ("format", *head), rows)
     return section
 
 
-def _study(section: Section, scores: Sequence[Score]) -> None:
-    """SNR and accuracy: a row for each format, a column for each scaling and accumulator."""
-    cells = {(score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}") for score in scores}
-    formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
-    columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (f"{accumulator}, {'unscaled' if scaling == 'none' else scaling}" for scaling, accumulator in columns)
-    rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
-    section.table("SNR of outputs, and accuracy, by format, accumulator and scaling", ("format", *head), rows)
+_SCALINGS = {"none": "unscaled", "": "calibrated"}
+"""Ways of scaling in words."""
 
 
-def _snr(score: Score, small: str = "") -> Cell:
+def _snr(score: Score, small: str) -> Cell:
     if score.is_reference:
         return Cell("reference", small)
     if score.snr_db is None:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from synth.area.targets import TARGETS
 from synth.report import charts
-from synth.report.figures import Figure, counted, smallest_sentence
+from synth.report.figures import Figure, smallest_sentence
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
 from synth.studies.dots import FORMAT, STEP, TERMS, TITLES, Dots, dot
@@ -37,7 +37,8 @@ def section(dots: Dots | None, tool: str, formats: Sequence[str] = ()) -> Sectio
         f"of the products' magnitudes: root mean squares (RMS) of {study.SUMS:,} sums, as medians of "
         f"{len(study.SEEDS)} samples. Heavy-tailed data is Student's t with 3 degrees of freedom. In cancelling data "
         "the second half of the products takes back the first, so that a large accumulator comes back to about 0. "
-        f"make dots measures these figures. Tools: {dots.tool}, NumPy {dots.numpy}.",
+        f"Tools: {dots.tool}, NumPy {dots.numpy}.",
+        command="make dots",
     )
     section.warn_of_other_tool("The areas of this section are", dots.tool, tool, "make dots")
     section.name_missing(formats, study.FORMATS, f"hwgen area dot --format NAME --lanes {STEP}")
@@ -74,29 +75,23 @@ def _sum(first: Figure, second: Figure) -> Figure:
 
 
 def _errors(section: Section, dots: Dots) -> None:
-    """Area and errors by accumulator."""
-    names = study.SUMMED[STEP]
-    areas = {name: dots.area(dot(FORMAT, name, STEP), STEP) for name in names}
-    errors = {TITLES[kind]: {name: dots.errors[kind, STEP, name].rms for name in names} for kind in study.DATA}
-    levels = {TITLES[kind]: dots.operands(kind).rms.median for kind in study.DATA}
-    title = f"{FORMAT}, {STEP} lanes: area and error by accumulator"
-    labels = f"area per product [{_PLACE.unit}]", "error (root mean square)"
-    caption = "Dashed: the error of rounding the operands. No mark: no error in any sum."
-    section.chart(caption, charts.bars_and_errors(areas, errors, levels, title, labels))
-    head = [f"{TITLES[kind]}, {which}" for kind in study.DATA for which in ("RMS", "99th percentile")]
-    body = []
-    for name in (study.OPERANDS, *names):
-        lanes = TERMS if name == study.OPERANDS else STEP
-        cells = (_error_cell(each) for kind in study.DATA for each in dots.errors[kind, lanes, name])
-        body.append((name, areas.get(name), *cells))
-    section.table(f"{title}, sums in steps of {STEP} products", ("accumulator", _PLACE.title, *head), body)
-    by_lanes = (
-        (name, TITLES[kind], *(_error_cell(dots.errors[kind, lanes, name].rms) for lanes in study.SUMMED))
-        for name in study.ACCUMULATORS
+    """Errors by accumulator, beside those of rounding the operands."""
+    names = (study.OPERANDS, *study.SUMMED[STEP])
+    errors = {
+        kind: {name: dots.errors[kind, TERMS if name == study.OPERANDS else STEP, name] for name in names}
         for kind in study.DATA
-    )
-    columns = ("accumulator", "data", *(counted(lanes, "lane") for lanes in study.SUMMED))
-    section.table(f"{FORMAT}, error (RMS) by lanes", columns, by_lanes)
+    }
+    series = {
+        TITLES[kind]: {name: error.rms for name, error in known.items() if error.rms.low > 0}
+        for kind, known in errors.items()
+    }
+    title = f"{FORMAT}, {STEP} lanes: errors of sums by accumulator"
+    axis = {"type": "log", "exponentformat": "power", "dtick": 1}
+    picture = charts.groups(series, title, "error (root mean square)", are_points=True, **axis)
+    section.chart(f"{study.OPERANDS}: of rounding the operands. No mark: no error in any sum.", picture)
+    head = ("accumulator", *(f"{TITLES[kind]}, {which}" for kind in study.DATA for which in ("RMS", "99th percentile")))
+    body = ((name, *(_error_cell(each) for kind in study.DATA for each in errors[kind][name])) for name in names)
+    section.table(f"{title}, with 99th percentiles", head, body)
 
 
 def _error_cell(value: Figure) -> Cell:
@@ -105,10 +100,12 @@ def _error_cell(value: Figure) -> Cell:
 
 def _formats(section: Section, dots: Dots) -> None:
     """Area by format and accumulator."""
-    kinds = study.FORMAT_ACCUMULATORS
-    rows = ((name, *(dots.area(dot(name, kind, STEP), STEP) for kind in kinds)) for name in study.FORMATS)
-    caption = f"Area per product by format, {STEP} lanes, without a readout, {_PLACE.title} [{_PLACE.unit}]"
-    section.table(caption, ("format", *kinds), rows)
+    series = {
+        kind: {name: dots.area(dot(name, kind, STEP), STEP) for name in study.FORMATS}
+        for kind in study.FORMAT_ACCUMULATORS
+    }
+    title = f"Area per product by format, {STEP} lanes, without a readout, {_PLACE.title}"
+    section.chart("", charts.groups(series, title, f"area per product [{_PLACE.unit}]"))
 
 
 def _blocks(section: Section, dots: Dots) -> None:

@@ -12,7 +12,7 @@ from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
-from synth.report.figures import DELAYS, compared, number, ranked, smallest_sentence
+from synth.report.figures import DELAYS, compared, ranked, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
 from synth.report.sections import Cell, Command, Section, Table, number_cell
@@ -20,8 +20,6 @@ from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
 _TITLE = "Gates"
-_AREA = "NAND2"
-_FO4 = "FO4"
 _INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
 _NOTE = (
     "Operands are rounded to the format; where there is an accumulator, their products are added to a running sum. "
@@ -40,9 +38,9 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: 
     """
     if energies is None and not rows:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE)
+    section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE, command="make energy")
     if energies is not None:
-        section.note += f" make energy measures these figures. Tool: {energies.tool}."
+        section.note += f" Tool: {energies.tool}."
         section.name_missing(formats, FORMATS, "hwgen energy mac --format NAME")
         section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
         for part in (_formats, _curves, _data, _costs):
@@ -61,7 +59,7 @@ def _formats(section: Section, energies: Energies) -> None:
     picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
     sentence = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
     section.chart_finding(sentence, picture, "Energy")
-    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
+    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []
     for name in ranked(figures):
         row, size = rows[name], area(rows[name]).median
@@ -86,7 +84,7 @@ class Curves:
         """The least energies of MACs within delays."""
         caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
         macs = {f"{name} built for {goal}": self.by_goal[goal][name] for name, goal in product(self.formats, GOALS)}
-        return speed.delay_table(caption, macs, speed.deadlines(self.formats), _FO4, self.unit)
+        return speed.delay_table(caption, macs, speed.deadlines(self.formats), "FO4", self.unit)
 
 
 def _curves(section: Section, energies: Energies) -> None:
@@ -94,32 +92,20 @@ def _curves(section: Section, energies: Energies) -> None:
     curves = Curves(energies)
     best = speed.front(point for curve in curves.formats.values() for point in curve)
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
-    axes = f"delay [{_FO4}]", f"energy of an operation [{curves.unit}]"
+    axes = "delay [FO4]", f"energy of an operation [{curves.unit}]"
     picture = charts.fronts(curves.formats, best, title, *axes)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}, built for area or for speed"
-    section.chart_finding(speed.headline(curves.formats, what, _TITLE, _FO4), picture, "Energy")
+    section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4"), picture, "Energy")
     section.tables.append(curves.within_delays())
 
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    rows = {kind: {name: energies.row(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
-    series = {kind: {name: figure(row) for name, row in by_name.items()} for kind, by_name in rows.items()}
-    unit, title = rows[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
+    series = {kind: {name: energies.figure(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
+    unit, title = series[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = charts.groups(series, title, f"energy of an operation [{unit}]")
-    section.chart("Numbers are multiplied by the power of two that suits the format best.", picture)
-
-    def changed(kind: str, name: str) -> Cell:
-        value = series[kind][name]
-        pairs = zip(rows[kind][name].samples, rows[DEFAULT_DATA][name].samples, strict=True)
-        shares = [sample / base - 1 for sample, base in pairs]
-        change = "" if kind == DEFAULT_DATA else f" · {min(shares):+.1%} to {max(shares):+.1%}"
-        return Cell(number(value.median), value.spread + change, value.source, value.median)
-
-    body = ((name, *(changed(kind, name) for kind in KINDS)) for name in SAMPLED)
-    texts = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-    note = f"Below are the spread, and the change from {DEFAULT_DATA} data in the same netlists. {texts}"
-    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note)
+    kinds = "; ".join(map(": ".join, KINDS.items()))
+    section.chart(f"Numbers are multiplied by the power of two that suits the format best. {kinds}", picture)
 
 
 def comparisons() -> Iterator[tuple[str, Point, Point]]:
@@ -147,16 +133,10 @@ def _costs(section: Section, energies: Energies) -> None:
         small, large = (area(energies.row(each)).median for each in (base, unit))
         change = Cell(compared(second, first), value=second.median / first.median)
         clock = energies.row(unit).medians["clock"]
-        body.append((text, first, second, change, clock, number_cell(large / small - 1, "+.0%")))
-    unit_text = energies.figure(point(mac(study.COSTS[0]))).unit
-    head = (
-        "",
-        f"before [{unit_text}]",
-        f"after [{unit_text}]",
-        "change of energy",
-        f"the clock's part [{unit_text}]",
-        "change of area",
-    )
+        body.append((text, first, second, clock, change, number_cell(large / small - 1, "+.0%")))
+    of = energies.figure(point(mac(study.COSTS[0]))).unit
+    energy = (f"{what} [{of}]" for what in ("before", "after", "the clock's part"))
+    head = ("", *energy, "change of energy", "change of area")
     note = (
         "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
         "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "

@@ -127,7 +127,8 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str, formats: Sequ
         "its cells have sizes: smallest areas differ slightly from those of other pages.",
     )
     if speeds is not None:
-        section.note += f" make fast measures the figures on our own gates. Tool: {speeds.tool}."
+        section.note += f" Figures on our own gates: make fast, {speeds.tool}."
+        section.command = "make fast"
         section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
         known = {row.format for row in (*speeds.rows, *rows)}
         section.name_missing(formats, known, "hwgen area mac --format NAME --target gates --portfolio speed")
@@ -186,7 +187,8 @@ def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[floa
         if point is None:
             return None
         value = point.area
-        return Cell(number(value.median), f"{value.spread} at {number(point.delay)} {unit}", value.source, value.median)
+        small = f"{value.spread} at {number(point.delay)} {unit}"
+        return Cell(number(value.median), small, value.source, value.median, value.command)
 
     head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
     rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())

@@ -20,8 +20,6 @@ NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
-COMMAND = "python -m examples.training"
-"""What ``make study`` runs."""
 _DIVERGED = "diverged"
 _SCALED = "hif8, adaptive"
 """The policy that stands for training in HiF8 as its paper does it."""
@@ -51,8 +49,9 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
         "smaller than the papers'.",
         note="A loss is that of test data, compared with training in binary32 from the same seed, which has the same "
         f"first weights and batches; its spread is that of {counted(len(study.seeds), 'seed')}. docs/study.md "
-        "describes the tasks. make study measures these figures. Versions: "
+        "describes the tasks. Versions: "
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
+        command="make study",
     )
     if not _is_current(study):
         text = (
@@ -237,7 +236,7 @@ def _area_chart(
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
     chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    section.chart_finding(f"{caption} Open marks: policies with scaling.", chart, "", COMMAND)
+    section.chart_finding(f"{caption} Open marks: policies with scaling.", chart)
 
 
 def _history_plot(section: Section, task: Task) -> None:
@@ -254,4 +253,4 @@ def _history_plot(section: Section, task: Task) -> None:
     if not shown:
         return
     picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
-    section.chart("Of all gradients other than zero, those that became zero; first seed.", picture, COMMAND)
+    section.chart("Of all gradients other than zero, those that became zero; first seed.", picture)

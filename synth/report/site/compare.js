@@ -38,12 +38,13 @@ function verdict(point, first) {
 }
 
 function command(choice, metric, state) {
-  if (data.extras.includes(metric)) return metric.startsWith("loss,") ? "make study" : `python -c "import golden; print(golden.best_scale('${choice}'))"`;
+  if (data.extras.includes(metric)) return "make study (with a policy in synth/report/training/plan.py)";
+  const given = points.map((point) => point.choice === choice && point.command.match(/--format ('[^']*'|\S+)/)?.[1]).find(Boolean);
   const accumulator = COMBINATIONAL.has(state.unit) ? "" : ` --accumulator ${state.accumulator}`;
   const lanes = state.unit === "dot" ? " --lanes 8" : "";
   const portfolio = state.limit !== null || metric === "delay" ? " --portfolio speed" : "";
   const verb = metric === "energy" ? "energy" : "area";
-  return `hwgen ${verb} ${state.unit} --format ${choice}${accumulator}${lanes} --target ${state.target}${portfolio}`;
+  return `hwgen ${verb} ${state.unit} --format ${given ?? choice}${accumulator}${lanes} --target ${state.target}${portfolio}`;
 }
 
 function sentence(rows, state) {
@@ -72,13 +73,13 @@ function cell(point, first, plain) {
   const made = element("td", number(point.value), { title: point.command, "data-value": point.value });
   const spread = point.low === point.high ? "" : `${number(point.low)} to ${number(point.high)}`;
   const against = plain || !first || first === point ? "" : verdict(point, first);
-  made.append(element("small", [point.samples < 2 ? "one sample" : spread, against].filter(Boolean).join(" · ")));
+  const notes = [point.is_stale ? "stale" : "", point.samples < 2 ? "one sample" : spread, against];
+  made.append(element("small", notes.filter(Boolean).join(" · ")));
   return made;
 }
 
-function heads(state) {
-  const delay = state.limit === null ? "shortest delay" : "delay";
-  return [...COST.map((metric) => [metric, metric === "delay" ? delay : metric, ""]), ...data.extras.map((name) => [name, name, ""])];
+function heads({ limit }) {
+  return [...COST, ...data.extras].map((metric) => [metric, metric === "delay" && limit === null ? "shortest delay" : metric]);
 }
 
 function show(state) {
@@ -93,7 +94,9 @@ function show(state) {
   }));
   const body = rows.map((row) => {
     const line = element("tr");
-    line.append(element("th", row.choice, { scope: "row" }), ...used.map(([metric]) => cell(row[metric], first[metric], data.extras.includes(metric))));
+    const name = element("th", "", { scope: "row" });
+    name.append(...row.choice.split(/(?<=\+)/).flatMap((part) => [part, element("wbr")]));
+    line.append(name, ...used.map(([metric]) => cell(row[metric], first[metric], data.extras.includes(metric))));
     return line;
   });
   const top = element("thead"), rest = element("tbody");
@@ -122,25 +125,33 @@ function plot(rows, first) {
 function csv() {
   const lines = [...document.querySelectorAll("#compare table tr")].map((row) => [...row.cells].flatMap((each) => {
     const note = each.querySelector("small")?.textContent ?? "";
-    return [each.dataset.value ?? each.firstChild?.textContent ?? "", ...(each.tagName === "TD" ? [note] : each.parentNode.rowIndex || !each.cellIndex ? [] : [`${each.textContent}: spread, verdict`])];
+    return [each.dataset.value ?? [...each.childNodes].filter((item) => item.nodeName !== "SMALL").map((item) => item.textContent).join(""), ...(each.tagName === "TD" ? [note] : each.parentNode.rowIndex || !each.cellIndex ? [] : [`${each.textContent}: spread, verdict`])];
   }));
   return lines.map((line) => line.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")).join("\n") + "\n";
 }
 
 // -- the choice, which is in the address
 
+// A choice, or with another accumulator if more of its formats were measured with that.
+function measurable(state) {
+  const count = (accumulator) => state.formats.filter((choice) => chosen(choice, "area", { ...state, accumulator })).length;
+  const [most] = data.accumulators.toSorted((a, b) => count(b) - count(a));
+  return count(most) > count(state.accumulator) ? { ...state, accumulator: most } : state;
+}
+
 function fromAddress() {
   const given = new URLSearchParams(location.hash.replace(/^#compare&?/, ""));
   const pick = (name, known, usual) => (known.includes(given.get(name)) ? given.get(name) : usual);
   const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
   const limit = Number(given.get("limit"));
-  return {
+  const state = {
     formats: formats.length > 1 ? formats : data.default,
     unit: pick("unit", Object.keys(data.units), Object.keys(data.units)[0]),
     accumulator: pick("accumulator", data.accumulators, data.accumulators[0]),
     target: pick("target", Object.keys(data.targets), Object.keys(data.targets)[0]),
     limit: limit > 0 ? limit : null,
   };
+  return given.has("accumulator") ? state : measurable(state);
 }
 
 function toAddress(state) {
@@ -169,6 +180,7 @@ function setUp() {
     } else if (target.name === "limit") {
       state = { ...state, limit: Number(target.value) > 0 ? Number(target.value) : null };
     } else state = { ...state, [target.name]: target.value };
+    if (target.name === "unit") state = measurable(state);
     history.replaceState(null, "", toAddress(state));
     fill();
   });
@@ -179,6 +191,7 @@ function setUp() {
     fill();
   });
   section.querySelector(".links .svg").addEventListener("click", () => picture(section.querySelector(".chart"), "comparison"));
+  section.querySelector(".links .pdf").addEventListener("click", () => printed(section.querySelector(".both")));
   section.querySelector(".csv").addEventListener("click", () => save(csv(), "comparison.csv", "text/csv"));
   fill();
 }

@@ -83,6 +83,20 @@ const seen = new IntersectionObserver((entries) => {
 const boxes = [...document.querySelectorAll("figure:has(script) .chart")];
 boxes.forEach((box) => seen.observe(box));
 dark.addEventListener("change", () => document.querySelectorAll(".chart").forEach((box) => box.chart && draw(box, box.chart)));
+
+// A figure or table as PDF: the browser prints it alone.
+function printed(item) {
+  item.classList.add("printed");
+  document.body.classList.add("printing");
+  print();
+}
+addEventListener("afterprint", () => {
+  document.body.classList.remove("printing");
+  document.querySelectorAll(".printed").forEach((item) => item.classList.remove("printed"));
+});
+document.querySelectorAll(":is(figure, .table) .pdf").forEach((button) => {
+  button.addEventListener("click", () => printed(button.closest("figure, .table")));
+});
 document.querySelectorAll("figure .svg").forEach((button) => {
   const figure = button.closest("figure");
   button.addEventListener("click", () => picture(figure.querySelector(".chart"), figure.id));
