@@ -63,8 +63,8 @@ def opened(browser, folder):
 
 
 def drawn(page):
-    """Waits until all charts are drawn; they are when they come into view."""
-    page.set_viewport_size({"width": page.viewport_size["width"], "height": 12_000})
+    """Draws all charts, as scrolling does, and waits for them."""
+    page.evaluate("Promise.all(boxes.map((box) => draw(box, JSON.parse(box.nextElementSibling.textContent))))")
     page.wait_for_selector(".chart:not([data-drawn])", state="detached")
     return page
 
@@ -82,7 +82,7 @@ def names(page):
 def test_pages_are_short_and_readable(opened, folder, name, width, scheme):
     """Three screens for the first page, on a phone eight as for others; nothing moves sideways; axe finds nothing."""
     page = drawn(opened(name, width, scheme))
-    height = page.evaluate("document.querySelector('footer').getBoundingClientRect().bottom")
+    height = page.evaluate("document.documentElement.scrollHeight")
     assert height <= SCREEN * (3 if name == "index" and width > 1000 else 8)
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert page.evaluate(f"{WIDE}.map((item) => item.outerHTML.slice(0, 100))") == []
@@ -98,6 +98,14 @@ def test_pages_are_short_and_readable(opened, folder, name, width, scheme):
 def test_the_large_script_does_not_delay_a_page(folder):
     for name in NAMES:
         assert "plotly" not in (folder / f"{name}.html").read_text()
+
+
+def test_charts_are_drawn_when_they_come_into_view(opened):
+    page = opened("area", height=400)
+    last = page.locator(".chart").last
+    assert last.get_attribute("data-drawn") is None
+    last.scroll_into_view_if_needed()
+    last.locator(".main-svg").first.wait_for()
 
 
 def test_dark_is_dark(opened):
