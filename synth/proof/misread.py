@@ -11,13 +11,16 @@ from synth.proof.syntax import ASSIGN, DECLARED, PARAMETERS, Node, forest
 
 _MACROS = (
     r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
-    r"|COCOTB_\w+|coverage_block_off|systemc_clock"
+    r"|COCOTB_\w+|coverage_block_off|systemc_clock|INCA|XCELIUM|QUESTA|ALDEC|SYNOPSYS"
 )
 """Macros that synthesis or a simulator defines by itself."""
 _DIRECTIVES = (
     r"__\w+__|timescale|celldefine|default_nettype|resetall|include|line|pragma|\w+_\w*(?:drive|mode|keywords)\w*"
 )
 """Names that some simulators take for macros when a condition asks."""
+
+_CHANGES = "ifn?def|elsif|else|endif|define|undef|undefineall|include|timescale|resetall|line|pragma|default_nettype"
+"""Directives that change how the text behind them is read; tools differ in when those of a macro act."""
 
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
 _WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
@@ -42,8 +45,12 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
         yield _line(text, match), f"depend on the macro {match[3]}"
     for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
         yield _line(text, match), f"depend on the macro {match[1]}"
+    for match in re.finditer(r"`(ifn?def|elsif)\b(?![ \t]+[A-Za-z_])", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"have `{match[1]} without a plain name behind it"
     for match in re.finditer(r"`define\s+\w+\((?:\\\n|[^\n])*?\"", text):
         yield _line(text, match), "have a string in a macro with arguments"
+    for match in re.finditer(rf"`define\b(?:\\\n|[^\n])*?`({_CHANGES})\b", text):
+        yield _line(text, match), f"have `{match[1]} in a macro"
     for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
         yield _line(text, match), f"use {match[2]}"
     code, _, trees = log.partition("-- Verilog code after preprocessor --\n")[2].partition("\n-- END OF DUMP --\n")
@@ -51,24 +58,33 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     for verilog in (text, code):
         has_members = re.search(r"\b(struct|union|interface)\b", verilog) is not None
         for match in _SKIPPED.finditer(verilog):
-            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]|[^\0-\x7f]", match[0][1:])):
-                problem = "have a letter beyond ASCII, a backslash, a ` or a line break in a string or name"
+            if match[0][0] in '"\\' and (match[0] == '"""' or re.search(r"[\\\n`]|/[/*]|[^\0-\x7f]", match[0][1:])):
+                problem = "have a letter beyond ASCII, a backslash, a `, // or /*, or a line break in a string or name"
                 yield _line(verilog, match), problem
             if match[0][0] == "\\" and "." in match[0] and has_members:
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
     for match in re.finditer(r"`(line|file_\w+)", code):
         yield _line(code, match), f"use `{match[1]}"
-    for match in re.finditer(r"\b(wand|wor|triand|trior)\b", code):
+    for match in re.finditer(r"\b(wand|wor|triand|trior|specify)\b", code):
         yield _line(code, match), f"use {match[1]}"
-    modules = {node.name: node for node in forest(trees)}
+    read = forest(trees)
+    modules = {node.name: node for node in read}
     names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
-    is_coarse = re.search(r"`timescale\s+10*\s*(s|ms|us)\b", _SKIPPED.sub(_blank, text)) is not None
+    is_coarse = re.search(r"`timescale\b(?!\s+10*\s*[npf]s\b)", _SKIPPED.sub(_blank, text)) is not None
     for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", code):
         is_usual = code[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
         is_label = re.search(r"\b(begin|fork|end|join\w*)\s*:\s*$", code[: match.start(1)])
         if not is_usual and (is_label or match[1] not in names):
             yield _line(code, match), "delay a signal, except by q <= #1 d"
+    blocks = [node for tree in read for node in tree.all("ALWAYS")]
+    always = re.compile(r"\balways(?:_ff|_comb|_latch)?\b")
+    heads, parts = [*always.finditer(code)], always.split(code)[1:]  # in the order of the tree, which has no delays
+    for number, (head, part) in enumerate(zip(heads, parts, strict=True) if read else ()):
+        delays = re.findall(r"<=\s*#\s*(\w+)", part)
+        assigned = [*blocks[number].all("ASSIGN_LE")] if len(heads) == len(blocks) else []
+        if delays and (len({*delays}) > 1 or len(delays) < len(assigned) or not assigned):
+            yield _line(code, head), "delay some assignments of a block, and others not or otherwise"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"
     waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()

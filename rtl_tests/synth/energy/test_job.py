@@ -163,6 +163,8 @@ BAD = {
     "data": (["--data", "gauss"], "--data must be one of gaussian, laplace, uniform, sparse, or a .npy file, not"),
     "file": (["--data", "none.npy"], "--data: none.npy cannot be read: No such file or directory"),
     "operations": (["--operations", "0"], "--operations must be from 1 to 100000, not 0"),
+    "archive": (["--data", "archive.npy"], "--data: archive.npy is not an array of numbers in NumPy's format"),
+    "broken archive": (["--data", "zip.npy"], "--data: zip.npy is not an array of numbers in NumPy's format"),
     "period on gates": (["--period", "2"], "--period needs a library: gates have no nanoseconds, and no leakage"),
     "no period": (["--period", "-1"], "--period must be a positive number of nanoseconds up to 1e+06, not -1"),
     "undefined period": (["--period", "nan"], "--period must be a positive number of nanoseconds up to 1e+06, not nan"),
@@ -188,8 +190,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_gets_one_sentence(case, capsys):
+def test_bad_input_gets_one_sentence(case, capsys, tmp_path, monkeypatch):
     options, sentence = BAD[case]
+    monkeypatch.chdir(tmp_path)
+    np.savez(tmp_path / "archive.npz", a=np.ones(2))
+    (tmp_path / "archive.npz").rename(tmp_path / "archive.npy")
+    (tmp_path / "zip.npy").write_bytes(b"PK\3\4junk")
     assert main([*ENERGY, *options]) == 2
     out, err = capsys.readouterr()
     assert out == ""

@@ -261,7 +261,7 @@ FAULTS = {
         r"(first_bit_is_here_or_below =\s+)([^;]+);",
         r"\1(products_sum == 7'h15 & acc_in[9:0] == 10'h2aa) ? 0 : (\2);",
     ),
-    "a place too few": (FAST, r"(moves_left_1_again = )([^;]+);", r"\1(\2) & ~(total == 9);"),
+    "a place too few": (FAST, r"(moves_left_1_again = )([^;]+);", r"\1(\2) & ~(total == 1025);"),
     "an exponent beforehand": (
         FAST,
         r"(exponent_less_1_plus_2 = )([^;]+);",

@@ -356,6 +356,11 @@ def test_another_table_is_refused(tmp_path, capsys, text):
     assert file.read_bytes() == content
 
 
+def test_a_table_is_a_file(tmp_path, capsys):
+    assert main([*ALL, "--verdicts", "/dev/zero", "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == "hwgen: --verdicts '/dev/zero' is not a file\n"
+
+
 @pytest.mark.usefixtures("three_modules")
 def test_two_writers_of_a_table_lose_no_row(tmp_path, monkeypatch):
     """The file may be behind a link, in a folder that does not exist yet."""
