@@ -23,7 +23,7 @@ help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
 report: $(READY)       ## measure the formats and write build/report/index.html
-	$(BIN)/hwgen verify all --only hif8_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
+	$(BIN)/hwgen verify all --only hif8_mac_binary16,ocp_e4m3_ocp_e5m2_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
 	$(BIN)/python examples/digits.py --json build/digits.json
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
 test: ruff       ## lint, and run the tests

@@ -99,7 +99,7 @@ def report(arguments: argparse.Namespace) -> int:
 
 
 class _Renewing(Progress):
-    """Progress that also writes the report's pages, of which ``index`` is the first: at first, and every minute."""
+    """Progress that also writes the report's pages, the first one as ``index``: at first, and every minute."""
 
     def __init__(self, write: Callable[[], Report], index: Path):
         super().__init__()

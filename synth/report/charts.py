@@ -14,6 +14,8 @@ from synth.report.sections import Chart
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down")
 MOST_NAMES = 14
 """Most formats in one legend; sections draw no curves of more."""
+_TICKS = [10, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 1000, 2000, 5000]
+"""Delays that are marked on a logarithmic axis."""
 GREY = "band"
 """A colour in ``meta`` besides the places of a palette."""
 
@@ -22,8 +24,9 @@ def chart(title: str, data: list[dict[str, Any]], figures: Iterable[Figure], hei
     """A chart, with the commands, units and tools of its figures."""
     used = list(figures)
     commands = dict.fromkeys(value.command for value in used if value.command)
-    sources = dict.fromkeys(word for value in used for word in (value.unit, value.tool) if word)
-    return Chart(title, data, {"height": round(height), **layout}, tuple(commands), ", ".join(sources))
+    units, tools = ({getattr(value, name): None for value in used} for name in ("unit", "tool"))
+    source = "; by ".join(filter(None, (", ".join(filter(None, words)) for words in (units, tools))))
+    return Chart(title, data, {"height": round(height), **layout}, tuple(commands), source)
 
 
 def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, tuple[int, str]]:
@@ -45,11 +48,23 @@ def _errors(figures: Sequence[Figure]) -> dict[str, Any]:
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": [-share for share in below]}
 
 
+_LABELS = {
+    "textposition": "auto",
+    "insidetextanchor": "start",
+    "textangle": 0,
+    "constraintext": "none",
+    "cliponaxis": False,
+}
+
+
 def _bars(names: Sequence[str], figures: Sequence[Figure], colour: int, **others: Any) -> dict[str, Any]:
-    """Bars with spreads, which are labelled with their medians unless there is another ``text``."""
+    """Bars with spreads, which are labelled with their medians unless there is another ``text``.
+
+    Labels are at the start of a bar, where its spread does not strike them through, and behind bars that are too short.
+    """
     bars = {"type": "bar", "orientation": "h", "y": list(names), "x": _medians(figures), "error_x": _errors(figures)}
     text = [number(value.median) for value in figures]
-    return {**bars, "text": text, "textposition": "outside", "cliponaxis": False, "meta": colour, **others}
+    return {**bars, "text": text, **_LABELS, "meta": colour, **others}
 
 
 def _names(count: int, legend: int = 0) -> float:
@@ -93,11 +108,12 @@ def groups(
     data = []
     for place, (name, values) in enumerate(series.items()):
         figures, marker = [*values.values()], {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
-        points = {"x": _medians(figures), "y": [*values], "error_x": _errors(figures)}
+        points = {"x": _medians(figures), "y": [*values], "error_x": _errors(figures), "orientation": "h"}
         data.append({"type": "scatter", "mode": "markers", "name": name, **points, "marker": marker, "meta": place})
     order = sorted(rows, key=lambda row: fmean(values[row].median for values in series.values() if row in values))
     yaxis = _ROWS | {"showgrid": True, "categoryorder": "array", "categoryarray": order}
-    return chart(title, data, used, _names(len(order), 1), xaxis={"title": {"text": xlabel}, **xaxis}, yaxis=yaxis)
+    axes = {"xaxis": {"title": {"text": xlabel}, **xaxis}, "yaxis": yaxis}
+    return chart(title, data, used, _names(len(order), 1), scattermode="group", scattergap=0.3, **axes)
 
 
 # -- points and lines
@@ -117,11 +133,13 @@ def fronts(
     hollow: Collection[str] = (),
     *,
     are_losses: bool = False,
+    are_delays: bool = False,
 ) -> Chart:
     """Steps through each name's points, with spreads, on top of the ``edge``, which no other point beats in both.
 
     The legend names at most :data:`MOST_NAMES` names; if there are more, those on the edge. ``where`` the edge has its
-    steps, before or after its points, depends on which values are better. Losses are in percent.
+    steps, before or after its points, depends on which values are better. Losses are in percent, and delays on
+    a logarithmic axis.
     """
     shape = {"post": "hv", "pre": "vh"}
     best = sorted((x.median, y.median) for x, y in edge)
@@ -137,7 +155,9 @@ def fronts(
         look = {"marker": marker, "meta": colour, "showlegend": is_named, "line": line}
         data.append({"type": "scatter", "mode": "lines+markers", "name": name, **points, **look})
     used = [y for points in series.values() for _, y in points]
-    xaxis = {"title": {"text": xlabel}} | ({"ticksuffix": "%"} if are_losses else {})
+    ticks = {"tickvals": _TICKS, "ticktext": [*map(str, _TICKS)]}  # the ends of a curve differ by a factor of ten
+    xaxis = {"title": {"text": xlabel}} | ({"type": "log", **ticks} if are_delays else {})
+    xaxis |= {"ticksuffix": "%"} if are_losses else {}
     return chart(title, data, used, 330 + 8 * len(series), xaxis=xaxis, yaxis={"title": {"text": ylabel}})
 
 

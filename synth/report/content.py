@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
@@ -32,6 +33,8 @@ SUBJECTS = ("Accuracy for area", "Exact accumulators", "Training", "Rounding", "
 """Findings of chapters that the first page may have, the most important first."""
 _FINDINGS = 5
 _STUDIED = "hif8"
+YEAR = 2026
+"""Year of the version, for citations."""
 _LIMIT = 45
 """A delay in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
 
@@ -58,7 +61,8 @@ class Content:
 
     def __init__(self, report: Report):
         self.report = report
-        self.measured = Measured(report.rows, report.formats)
+        self.bits = accuracy.widths(report.ratios or {})
+        self.measured = Measured(report.rows, report.formats, self.bits)
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -68,10 +72,10 @@ class Content:
         known = (
             blocks.macs(measured),
             blocks.parts(measured),
-            blocks.accumulators(measured),
+            blocks.accumulators(measured, report.dots),
             blocks.options(measured),
-            speed.section(measured.timed, report.speeds, report.tool, names),
-            energy.section(report.energies, measured.energies, report.tool, names),
+            speed.section(measured.timed, report.speeds, report.tool, names, self.bits),
+            energy.section(report.energies, measured.energies, report.tool, names, self.bits),
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
             dots.section(report.dots, report.tool, names),
@@ -118,8 +122,9 @@ class Content:
         """What the report compares."""
         rows = self.report.rows
         figures, places = sum(row.is_best for row in rows), len({row.place for row in rows})
+        choices = {point.choice for point in self.points if point.unit}
         return (
-            f"{counted(len(self.measured.formats), 'format')} on {counted(places, 'target')}, "
+            f"{counted(len(choices), 'format')} and pairs of formats on {counted(places, 'target')}, "
             f"{counted(figures, 'figure')}: fused multiply-accumulate units (MACs), their parts, dot products and "
             "encoders from one Verilog generator."
         )
@@ -162,8 +167,9 @@ class Content:
             if text := _against(*pair):
                 texts.append(f"{metric}: {text}")
         if texts:
-            text = f"Within {_LIMIT} FO4, a MAC of {_STUDIED} against one for the pair on gates: {listing(texts)}."
-            yield Answer(text, "speed.html#speed")
+            text = f"Within {_LIMIT} FO4, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
+            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMIT}
+            yield Answer(f"{text}{listing(texts)}.", f"#compare&{urlencode(choice)}")
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
@@ -187,8 +193,8 @@ class Content:
 
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""
-        versions = " ".join(f"{name} {version}" for name, version in list(self.report.versions.items())[:1])
-        return f"“{title}.” Report of {versions}, measured with {self.report.tool}."
+        ((name, version), *_) = self.report.versions.items()
+        return f"The {name} project, “{title}”, {name} {version} ({YEAR}), measured with {self.report.tool}."
 
 
 def _against(first: Point | None, second: Point | None) -> str:

@@ -123,6 +123,8 @@ class Ratio:
     """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
     binades: int | None = None
     """Binades from the smallest positive value to the largest one."""
+    bits: int | None = None
+    """Bits of a code."""
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "stale")

@@ -204,7 +204,7 @@ _SUBNORMALS = (
     "The multiplier of an 8-bit fused MAC is 25% to 40% smaller without subnormal inputs (Supernormals paper, "
     "section 1, citing [6]). Checked here: at least 25%, with"
 )
-_ORDER = "The order of the multipliers in Table 2 (Supernormals paper). Checked here:"
+_ORDER = "The order of the multipliers is that of the formats (Supernormals paper, Table 2). Checked here:"
 _REPLACES = (
     "HiFloat8 replaces the pair E4M3 and E5M2 (HiFloat8 paper, section 2.2). Checked here: its unit is no larger than "
     "a unit for both."

@@ -5,6 +5,7 @@ selects points and divides them; whether two of them differ is :meth:`synth.repo
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ from synth.report.training.policy import KINDS
 from synth.report.training.results import Task
 
 AREA, DELAY, ENERGY = "area", "delay", "energy"
+SHORTEST, FASTEST = "shortest delay", "area at the shortest delay"
+"""Metrics of another netlist than that of the smallest area, whose delay and energy the others are at any speed."""
 LANES = 8
 UNITS = {
     "mac": "MAC",
@@ -42,7 +45,7 @@ _OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES
 
 
 class Point(NamedTuple):
-    """A figure of a choice; figures of the format alone have no unit, accumulator and target."""
+    """A figure of a choice; figures of the format alone have no unit and target, and those of data no accumulator."""
 
     choice: str
     unit: str
@@ -60,6 +63,8 @@ class Point(NamedTuple):
     command: str
     is_stale: bool = False
     """Whether the module has changed since."""
+    note: str = ""
+    """What else the figure is of."""
 
     @property
     def figure(self) -> Figure:
@@ -80,6 +85,10 @@ def points(report: Report) -> list[Point]:
         metric = ENERGY if row.is_energy else AREA
         if row.timing is None and row.is_best:
             found.setdefault((*key, metric), _point(*key, metric, None, figure(row)))
+            if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
+                longest = Figure.exact(row.medians["period_fo4"])
+                delay = replace(longest, unit="FO4", command=row.command, samples=1)
+                found.setdefault((*key, DELAY), _point(*key, DELAY, None, delay)._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     table = list(found.values())
@@ -105,10 +114,11 @@ def _point(
 
 
 def _curve(choice: str, unit: str, accumulator: str, target: str, rows: dict[str, list[Row]]) -> Iterator[Point]:
-    """The fronts of a unit, built for area or for speed, and its shortest delay."""
+    """The fronts of a unit, built for area or for speed, and the netlist with its shortest delay."""
     key = choice, unit, accumulator, target
     if timed := speed.front(speed.points(rows.get(AREA, ()))):
-        yield _point(*key, DELAY, None, timed[0].time)
+        yield _point(*key, SHORTEST, None, replace(timed[0].time, command=timed[0].area.command))
+        yield _point(*key, FASTEST, None, timed[0].area)
         for point in timed:
             yield _point(*key, AREA, point.delay, point.area)
             yield _point(*key, DELAY, point.delay, point.time)
@@ -125,6 +135,7 @@ def _formats(report: Report) -> Iterator[Point]:
     """Figures of formats alone: ratios, binades, and losses of training."""
     for name, ratio in (report.ratios or {}).items():
         values = {
+            "bits": (ratio.bits, "", "get(f).width"),
             "SNR at the best scale": (ratio.snr_db, "dB", "best_scale(f)"),
             "binades": (ratio.binades, "", "get(f).smallest, golden.get(f).largest"),
             "mean SNR over scales": (fmean(ratio.by_scale) if ratio.by_scale else None, "dB", _OVER_SCALES),
@@ -138,21 +149,22 @@ def _formats(report: Report) -> Iterator[Point]:
 
 
 def _losses(task: Task) -> Iterator[Point]:
-    """Of each choice the policy with the lowest median loss above binary32's."""
-    best: dict[str, tuple[Figure, str]] = {}
+    """Of each choice and accumulator the policy with the lowest median loss above binary32's."""
+    best: dict[tuple[str, str], tuple[Figure, str]] = {}
     for name, trained in task.policies.items():
         if name == BASE or trained.policy is None or not trained.policy.is_quantized:
             continue
         choice = "+".join(dict.fromkeys(trained.policy.operand(kind).fmt for kind in KINDS))
-        excess = task.excess(name)
-        if choice not in best or excess.median < best[choice][0].median:
-            best[choice] = excess, name
-    for choice, (excess, name) in best.items():
+        key, excess = (choice, trained.policy.accumulator), task.excess(name)
+        if key not in best or excess.median < best[key][0].median:
+            best[key] = excess, name
+    for (choice, accumulator), (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
             value = excess.over(0.01)
             label = f"loss above binary32, {task.name}"
             spread = value.low, value.median, value.high, value.samples
-            yield Point(choice, "", "", "", label, None, *spread, "%", f"make study: policy {name}")
+            command, note = f"make study: policy {name}", f"policy {name}"
+            yield Point(choice, "", accumulator, "", label, None, *spread, "%", command, note=note)
 
 
 def chosen(

@@ -75,7 +75,7 @@ def test_the_first_page_may_have_the_smallest_of_a_step():
 
 
 def test_blocks_side_by_side():
-    smallest = "MXFP4 has the smallest area per product with 16 lanes (117.5 NAND2)"
+    smallest = "MXFP4 with half a block has the smallest area per product of units with 16 lanes (117.5 NAND2)"
     assert findings(study())[-1] == f"Gates: {smallest}, no different from NVFP4."
 
 

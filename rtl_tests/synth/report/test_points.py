@@ -6,7 +6,7 @@ from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.runner import Outcome
 from synth.report.data import assemble
 from synth.report.plan import P3109_PAIR, PAIR
-from synth.report.points import AREA, DELAY, as_json, chosen, points
+from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, chosen, points
 
 
 def table(*rows):
@@ -44,7 +44,8 @@ def test_the_last_point_within_a_limit_counts():
         100,
         100,
     ]
-    assert [within(limit, DELAY) for limit in (7.9, 8, 19, 1000, None)] == [None, 8, 10, 40, 8]
+    assert [within(limit, DELAY) for limit in (7.9, 8, 19, 1000, None)] == [None, 8, 10, 40, None]
+    assert [within(None, metric) for metric in (SHORTEST, FASTEST)] == [8, 240]
     assert chosen(known, "e5m3", AREA) is None
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from importlib.resources import files
 from math import inf
@@ -15,7 +16,7 @@ from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
 from rtl_tests.synth.report.test_report import NAMES, SECTIONS, rendered
 from synth.report.figures import compared
 from synth.report.plan import FORMATS, PAIR
-from synth.report.points import AREA, DELAY, ENERGY, Point, chosen
+from synth.report.points import AREA, DELAY, ENERGY, FASTEST, SHORTEST, Point, chosen
 
 pytestmark = NEEDS_CHROMIUM
 SCREEN = 1000
@@ -236,10 +237,15 @@ CHOICES = [
 ]
 
 
+AT_ANY_SPEED = {AREA: AREA, DELAY: "its delay", ENERGY: "its energy", SHORTEST: SHORTEST, FASTEST: FASTEST}
+COLUMNS_AT = AT_ANY_SPEED, {AREA: AREA, DELAY: "its delay", ENERGY: "least energy"}
+"""Columns by metric, at any speed and within a limit."""
+
+
 def shown(page):
-    """The cells of Compare by choice and metric: value and verdict."""
+    """The cells of Compare by choice and column: value, and spread with verdict."""
     lines = [*csv.reader(io.StringIO(downloaded(page, page.locator("#compare .csv"))))]
-    head = [text.partition(" [")[0].removeprefix("shortest ") for text in lines[0]]
+    head = [text.partition(" [")[0].partition(", into")[0] for text in lines[0]]
     return {line[0]: dict(zip(head[1::2], zip(line[1::2], line[2::2], strict=True), strict=True)) for line in lines[1:]}
 
 
@@ -257,12 +263,13 @@ def test_compare_shows_the_points_of_the_json(opened, folder, choice):
     where = unit, accumulator, choice.get("target", "gates"), limit and float(limit)
     commands, words = page.locator("#compare pre").text_content(), page.locator("#compare .verdict").inner_text()
     for name in names:
-        for metric in (AREA, DELAY, ENERGY):
+        for metric, column in COLUMNS_AT[limit is not None].items():
             point, first = (chosen(table, each, metric, *where) for each in (name, names[0]))
-            value, note = cells[name][metric]
+            value, note = cells[name][column]
             if point is None:
-                assert value == "not measured"
-                verb = "energy" if metric == ENERGY else "area"
+                known = [each.delay for each in table if each[:3] == (name, *where[:2]) and each.delay]
+                assert value == ("not so fast" if known and limit and float(limit) < min(known) else "not measured")
+                verb = "energy" if metric == ENERGY or (metric == DELAY and not limit) else "area"
                 assert f"not measured: {name}, {metric}: hwgen {verb} {unit} --format {name}" in commands
                 continue
             assert float(value) == point.value
@@ -271,9 +278,10 @@ def test_compare_shows_the_points_of_the_json(opened, folder, choice):
                 verdict = compared(point.figure, first.figure) or "spread unknown"
                 assert note.rpartition(" · ")[2] == verdict
                 said = verdict if verdict != "no difference" else "no difference within the spreads"
-                assert (limit and metric == DELAY) or f"{metric} {said}" in words.partition(f"{name}: ")[2]
+                if metric != DELAY:
+                    assert f"{column} {said}" in words.partition(f"{name} against {names[0]}: ")[2].partition(";")[0]
     for metric in data["extras"]:
-        point = chosen(table, names[0], metric, "", "", "")
+        point = chosen(table, names[0], metric, "", accumulator if metric.startswith("loss") else "", "")
         if point and metric in cells[names[0]]:
             assert float(cells[names[0]][metric][0]) == point.value
 
@@ -285,8 +293,8 @@ def test_the_address_keeps_the_choice(opened):
     page.locator(f'#compare [value="{PAIR}"]').uncheck()
     page.locator('#compare [value="ocp_e4m3"]').check()
     before = page.locator("#compare .verdict").inner_text()
-    assert before.startswith("Within 40 FO4, encoder from binary32 on Gates, against hif8: ")
-    assert "ocp_e4m3: " in before
+    assert before.startswith("Within 40 FO4, encoder from binary32 on Gates. ")
+    assert "ocp_e4m3 against hif8: " in before
     page.reload()
     assert page.locator("#compare .verdict").inner_text() == before
     assert page.get_by_label("Unit").input_value() == "encoder"
@@ -294,15 +302,62 @@ def test_the_address_keeps_the_choice(opened):
     assert opened(address=link).locator("#compare .verdict").inner_text() == before
 
 
-def test_another_unit_comes_with_an_accumulator_that_was_measured(opened):
-    page = opened(address="#compare&formats=hif8,ocp_e4m3")
-    assert page.get_by_label("Accumulator").input_value() == "binary16"
+def enabled(page, name):
+    options = page.get_by_label(name).locator("option")
+    return options.evaluate_all("(all) => all.filter((option) => !option.disabled).map((option) => option.value)")
+
+
+def test_what_was_not_measured_cannot_be_chosen_and_nothing_is_switched(opened):
+    page = opened(address="#compare&formats=hif8,e5m2b1")
+    assert {"mac", "dot", "encoder"} <= set(enabled(page, "Unit"))
+    assert "decoder" not in enabled(page, "Unit")
     page.get_by_label("Unit").select_option("dot")
-    assert page.get_by_label("Accumulator").input_value() == "binary32"
-    page.get_by_label("Unit").select_option("mac")
-    assert page.get_by_label("Accumulator").input_value() == "binary32"  # it has those as well
-    page = opened(address="#compare&formats=hif8,ocp_e4m3&unit=dot")
-    assert page.get_by_label("Accumulator").input_value() == "binary32"
+    assert page.get_by_label("Accumulator").input_value() == "binary16"
+    assert (
+        {"binary32", "exact"}
+        < set(enabled(page, "Accumulator"))
+        < {"binary16", "binary32", "exact", "aligned13"} | {"bfloat16"}
+    )
+    words = page.locator("#compare .verdict").inner_text()
+    assert words.startswith("Not measured for these formats. Measured: into ")
+    assert "into binary32 on Gates" in words
+    assert "hwgen area dot --format hif8 --accumulator binary16 --lanes 8 --target gates" in words
+    assert page.locator("#compare .links details").evaluate("(item) => item.open")
+    page = opened(address="#compare&formats=hif8,ocp_e4m3&unit=decoder")
+    assert page.get_by_label("Unit").input_value() == "decoder"
+    assert "hwgen area decoder --format hif8 --target gates" in page.locator("#compare .verdict").inner_text()
+
+
+def test_limits_that_nothing_meets_are_refused_in_words(opened):
+    page = opened(address=f"#compare&formats=hif8,{PAIR}&limit=5")
+    verdict = page.locator("#compare .verdict")
+    least = r"None of these formats has a MAC within 5 FO4: the shortest delay is [0-9.]+ FO4 \((\S+)\)\."
+    assert re.fullmatch(least, verdict.inner_text())
+    for limit in ("-5", "0"):
+        page.get_by_label("Limit in FO4").fill(limit)
+        assert verdict.inner_text() == f"A limit must be a number of FO4 above 0, not {limit}."
+        assert page.locator("#compare tbody").count() == 0
+    page.get_by_label("Limit in FO4").fill("")
+    assert verdict.inner_text().startswith("At any speed, MAC into binary16 on Gates. ")
+
+
+def test_the_shortest_delay_has_the_area_of_its_own_netlist(opened, folder):
+    """It is not that of the smallest netlist, whose delay and energy stand beside its area."""
+    table = [Point(*point) for point in json.loads((folder / "compare.json").read_text())["points"]]
+    small, slow, quick, large = (chosen(table, "hif8", each) for each in (AREA, DELAY, SHORTEST, FASTEST))
+    assert slow.value > 2 * quick.value
+    assert large.value > 2 * small.value
+    curve = [(point.delay, point.value) for point in table if point.delay and point[:5] == large[:4] + (AREA,)]
+    assert min(curve) == (quick.value, large.value)
+
+
+def test_losses_are_those_of_the_accumulator(opened):
+    for accumulator, known in (("binary32", True), ("bfloat16", False)):
+        page = opened(address=f"#compare&formats=hif8,e5m2b1&accumulator={accumulator}")
+        head = page.locator("#compare thead").inner_text()
+        assert (f"loss above binary32, digits, into {accumulator}" in head) is known
+    page = opened(address="#compare&formats=hif8,e5m2b1&accumulator=binary32")
+    assert "policy " in page.locator("#compare tbody tr").first.inner_text()
 
 
 def test_compare_has_two_to_six_choices(opened):
@@ -317,7 +372,7 @@ def test_compare_has_two_to_six_choices(opened):
 def test_the_picture_of_a_comparison(opened):
     page = drawn(opened(address=f"#compare&formats=hif8,{PAIR}"))
     words = words_of(downloaded(page, page.locator("#compare .links .svg")))
-    assert {"hif8", PAIR, "area", "ratio to hif8", "1.06"} <= words
+    assert {"hif8", PAIR, "area", "its energy", "ratio to hif8", "1.06"} <= words
 
 
 def test_every_section_has_its_page(opened):

@@ -12,7 +12,7 @@ from synth.report import charts
 from synth.report.data import Accuracy, Ratio, Score
 from synth.report.figures import Figure, front, have_spreads, listing, number, ranked, smallest_sentence
 from synth.report.measured import Measured
-from synth.report.plan import REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
 
 _DIGITS = 1
@@ -43,8 +43,13 @@ def _ratio(name: Format | str) -> Ratio:
     best = golden.best_scale(fmt)
     by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
     (_, most), (_, least) = map(math.frexp, (fmt.largest, fmt.smallest))
-    binades = most - least + 1
-    return Ratio(round(best.snr, 4), best.exponent, tuple(by_scale), binades)
+    return Ratio(round(best.snr, 4), best.exponent, tuple(by_scale), most - least + 1, fmt.width)
+
+
+def widths(ratios: Mapping[str, Ratio]) -> dict[str, int]:
+    """Bits of the codes of the formats that have ratios, and of those that a report compares by default."""
+    usual = {name: golden.get(name.partition("+")[0]).width for name in FORMATS}
+    return usual | {name: ratio.bits for name, ratio in ratios.items() if ratio.bits}
 
 
 def parts(names: Iterable[str]) -> list[str]:
@@ -82,8 +87,8 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(ends)}."
     picture = charts.fronts(points, best, f"Area against SNR, {column.title}", *labels, "pre")
     section.chart_finding(sentence, picture)
-    good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
-    sentence = smallest_sentence(good, f"MAC of the formats with an SNR of at least {_GOOD} dB", column.title)
+    good = {name: value for name, value in measured.eight(figures).items() if ratio[name] >= _GOOD}
+    sentence = smallest_sentence(good, f"MAC of the 8-bit formats with an SNR of at least {_GOOD} dB", column.title)
     section.find(sentence, "Accuracy for area")
     names = ranked(figures)
     scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
@@ -97,8 +102,8 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         known = accuracy[name]
         own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
         over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
-        rows.append((name, own, *(over or (None, None)), str(known.binades or "–")))
-    head = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales", "binades")
+        rows.append((name, known.bits, own, *(over or (None, None)), str(known.binades or "–")))
+    head = ("format", "bits", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales", "binades")
     section.table("Accuracy of formats", head, rows)
     return section
 

@@ -51,7 +51,7 @@ def section(dots: Dots | None, tool: str, formats: Sequence[str] = ()) -> Sectio
 
 def _lanes(section: Section, dots: Dots, target: str) -> None:
     """Area per product by lanes and accumulator."""
-    place, counts = TARGETS[target], study.LANES[target]
+    place, counts = TARGETS[target], [lanes for lanes in study.LANES[target] if lanes > 1]  # one lane: a MAC is smaller
     areas = {
         name: {lanes: dots.area(dot(FORMAT, name, lanes, target), lanes, target) for lanes in counts}
         for name in study.ACCUMULATORS
@@ -88,7 +88,8 @@ def _errors(section: Section, dots: Dots) -> None:
     title = f"{FORMAT}, {STEP} lanes: errors of sums by accumulator"
     axis = {"type": "log", "exponentformat": "power", "dtick": 1}
     picture = charts.groups(series, title, "error (root mean square)", are_points=True, **axis)
-    section.chart(f"{study.OPERANDS}: of rounding the operands. No mark: no error in any sum.", picture)
+    caption = f"The row {study.OPERANDS} is the error of rounding the operands. Without a mark: no error in any sum."
+    section.chart(caption, picture)
     head = ("accumulator", *(f"{TITLES[kind]}, {which}" for kind in study.DATA for which in ("RMS", "99th percentile")))
     body = ((name, *(_error_cell(each) for kind in study.DATA for each in errors[kind][name])) for name in names)
     section.table(f"{title}, with 99th percentiles", head, body)
@@ -127,5 +128,5 @@ def _blocks(section: Section, dots: Dots) -> None:
     )
     section.table(caption, head, body, note)
     half = dots.area(study.HALF.design, study.HALF.lanes)
-    pair = {"MXFP4": half, "NVFP4": areas["NVFP4"]}
-    section.find(smallest_sentence(pair, f"area per product with {study.HALF.lanes} lanes", _PLACE.title))
+    pair = {"MXFP4 with half a block": half, "NVFP4": areas["NVFP4"]}
+    section.find(smallest_sentence(pair, f"area per product of units with {study.HALF.lanes} lanes", _PLACE.title))

@@ -1,7 +1,8 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from types import MappingProxyType
 
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import AREA, GOALS
@@ -12,7 +13,7 @@ from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
-from synth.report.figures import DELAYS, compared, ranked, smallest_sentence
+from synth.report.figures import DELAYS, compared, eight, ranked, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
 from synth.report.sections import Cell, Command, Section, Table, number_cell
@@ -31,10 +32,17 @@ _NOTE = (
 )
 
 
-def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: Sequence[str] = ()) -> Section | None:
+def section(
+    energies: Energies | None,
+    rows: Sequence[Row],
+    tool: str,
+    formats: Sequence[str] = (),
+    bits: Mapping[str, int] = MappingProxyType({}),
+) -> Section | None:
     """The results of the study, and the energies among the report's ``rows``; None if there are neither.
 
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named.
+    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
+    are those of codes, by format.
     """
     if energies is None and not rows:
         return None
@@ -43,21 +51,23 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: 
         section.note += f" Tool: {energies.tool}."
         section.name_missing(formats, FORMATS, "hwgen energy mac --format NAME")
         section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
-        for part in (_formats, _curves, _data, _costs):
+        _formats(section, energies, bits)
+        for part in (_curves, _data, _costs):
             part(section, energies)
     if rows:
         _measured(section, rows)
     return section
 
 
-def _formats(section: Section, energies: Energies) -> None:
+def _formats(section: Section, energies: Energies, bits: Mapping[str, int]) -> None:
     """Energy of a MAC by format, beside its area."""
     points = {name: point(mac(name)) for name in FORMATS}
     rows = {name: energies.row(known) for name, known in points.items() if energies.curve(known)}
     figures = {name: figure(row) for name, row in rows.items()}
     title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
     picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
-    sentence = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
+    sentence = smallest_sentence(eight(figures, bits), what, _TITLE)
     section.chart_finding(sentence, picture, "Energy")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []
@@ -93,7 +103,7 @@ def _curves(section: Section, energies: Energies) -> None:
     best = speed.front(point for curve in curves.formats.values() for point in curve)
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     axes = "delay [FO4]", f"energy of an operation [{curves.unit}]"
-    picture = charts.fronts(curves.formats, best, title, *axes)
+    picture = charts.fronts(curves.formats, best, title, *axes, are_delays=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}, built for area or for speed"
     section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4"), picture, "Energy")
     section.tables.append(curves.within_delays())

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import golden
+from golden import Refusal
 from synth.area.targets import LIBERTY
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.data import Report
@@ -27,10 +29,23 @@ def method(report: Report, measured: Measured) -> Section:
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
+    names = dict.fromkeys(part for row in report.rows for part in row.format.split("+"))
+    section.table("Names of formats", ("name", "bits", "exponent / fraction", "defined by"), map(_named, names))
     if not any(row.target == LIBERTY for row in report.rows):
         text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
         section.find(text)
     return section
+
+
+def _named(name: str) -> tuple[str, ...]:
+    """Bits of codes, of their exponent and fraction, and who defined a format."""
+    try:
+        fmt = golden.get(name)
+    except Refusal:
+        return name, "–", "–", "a file of the report's user"
+    fields = [f"{getattr(row.exponent, 'bits', 0)} / {row.fraction_bits}" for row in fmt.rows if not row.prefix]
+    least, *_, most = sorted(row.fraction_bits for row in (fmt.rows * 2))
+    return name, str(fmt.width), fields[0] if fields else f"tapered / {least} to {most}", fmt.cite
 
 
 def failures(report: Report) -> Section | None:

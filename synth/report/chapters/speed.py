@@ -1,12 +1,13 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
 from synth.area.rows import Row
 from synth.report import charts, figures
-from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
+from synth.report.figures import Figure, counted, eight, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.sections import Cell, Section, Table, table
 from synth.studies.speeds import Speeds
@@ -104,10 +105,17 @@ _PHRASES = {
 """Blocks and options in words."""
 
 
-def section(rows: Sequence[Row], speeds: Speeds | None, tool: str, formats: Sequence[str] = ()) -> Section | None:
+def section(
+    rows: Sequence[Row],
+    speeds: Speeds | None,
+    tool: str,
+    formats: Sequence[str] = (),
+    bits: Mapping[str, int] = MappingProxyType({}),
+) -> Section | None:
     """The section on timed rows of the report and of the study; None if there are neither.
 
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named.
+    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
+    are those of codes, by format.
     """
     by_group = groups([*(speeds.rows if speeds else ()), *rows])
     if not by_group:
@@ -130,8 +138,8 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str, formats: Sequ
         section.note += f" Figures on our own gates: make fast, {speeds.tool}."
         section.command = "make fast"
         section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
-        known = {row.format for row in (*speeds.rows, *rows)}
-        section.name_missing(formats, known, "hwgen area mac --format NAME --target gates --portfolio speed")
+        names = {row.format for row in (*speeds.rows, *rows)}
+        section.name_missing(formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
     single: list[tuple[object, ...]] = []
@@ -143,10 +151,11 @@ def section(rows: Sequence[Row], speeds: Speeds | None, tool: str, formats: Sequ
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         if is_drawn(curves, most):
-            sentence = headline(curves, f"area of {counted(len(curves), 'format')}", title, unit)
+            known = eight(curves, bits)
+            sentence = headline(known, f"area of {counted(len(known), '8-bit format')}", title, unit) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
-            chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes)
+            chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
             section.chart_finding(sentence, chart, subjects.pop() if subjects else "")
         if len(curves) > 1:
             ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))

@@ -20,6 +20,10 @@ NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
+_OLD = (
+    "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
+    "trained."
+)
 _DIVERGED = "diverged"
 _SCALED = "hif8, adaptive"
 """The policy that stands for training in HiF8 as its paper does it."""
@@ -54,11 +58,7 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
         command="make study",
     )
     if not _is_current(study):
-        text = (
-            "The code or the policies of the study, the reference model or NumPy have changed since these networks "
-            "were trained."
-        )
-        section.find(f"{text} make study trains them again.")
+        section.find(f"{_OLD} make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
         section.find(text)
@@ -122,9 +122,9 @@ def _claims(section: Section, study: Study) -> None:
     if not body:
         return
     note = (
-        "With a verdict is by how much the first loss is above the second: the mean over the seeds and two bounds; the "
+        "Below a verdict is how far the first loss is above the second: the mean over the seeds and two bounds; the "
         "true mean is beyond each of them with a probability of 5%. Losses are the same, or no higher, if both bounds "
-        f"are within {claims.MARGIN:.0%}, and lower if both are by more than that. *Lower* is not reproduced if both "
+        f"are within {claims.MARGIN:.0%}, and lower if both are by more than that. “Lower” is not reproduced if both "
         "bounds are higher, the others if both are beyond the margin; otherwise a claim is inside the spread, which is "
         "no evidence for it or against it. One or two of these verdicts may be due to chance."
     )
@@ -134,12 +134,18 @@ def _claims(section: Section, study: Study) -> None:
 
 def _trained(section: Section, study: Study) -> None:
     """Whether HiF8 trains: its losses with a scale of the loss."""
-    excesses = [(task.name, task.excess(_SCALED)) for task in study.tasks.values() if _SCALED in task.policies]
-    texts = [f"{name} {_excess(each.median)} ({_excess(each.low)} to {_excess(each.high)})" for name, each in excesses]
+    trained = [(task, task.policies[_SCALED].policy) for task in study.tasks.values() if _SCALED in task.policies]
+    texts = [
+        f"{task.name} {_excess(each.median)} ({_excess(each.low)} to {_excess(each.high)})"
+        for task, each in ((task, task.excess(_SCALED)) for task, _ in trained)
+    ]
     if texts:
-        seeds = counted(len(study.seeds), "seed")
-        text = f"Test loss of {_SCALED} scale of the loss, above binary32's, median and range of {seeds}"
-        section.find(f"{text}: {listing(texts)}.", "Training")
+        seeds, into = counted(len(study.seeds), "seed"), {policy.accumulator for _, policy in trained if policy}
+        text = (
+            f"Test loss of the policy “{_SCALED}” (scale of the loss, sums in {listing(sorted(into))}), above that of "
+        )
+        text += f"{BASE}, median and range of {seeds}: {listing(texts)}."
+        section.find(text if _is_current(study) else f"{text} {_OLD}", "Training")
 
 
 def _excess(value: float) -> str:
