@@ -48,15 +48,6 @@ def _errors(figures: Sequence[Figure]) -> dict[str, Any]:
     return {"type": "data", "symmetric": False, "array": above, "arrayminus": [-share for share in below]}
 
 
-_LABELS = {
-    "textposition": "auto",
-    "insidetextanchor": "start",
-    "textangle": 0,
-    "constraintext": "none",
-    "cliponaxis": False,
-}
-
-
 def _bars(names: Sequence[str], figures: Sequence[Figure], colour: int, **others: Any) -> dict[str, Any]:
     """Bars with spreads, which are labelled with their medians unless there is another ``text``.
 
@@ -64,7 +55,8 @@ def _bars(names: Sequence[str], figures: Sequence[Figure], colour: int, **others
     """
     bars = {"type": "bar", "orientation": "h", "y": list(names), "x": _medians(figures), "error_x": _errors(figures)}
     text = [number(value.median) for value in figures]
-    return {**bars, "text": text, **_LABELS, "meta": colour, **others}
+    look = {"textposition": "auto", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
+    return {**bars, "text": text, **look, "cliponaxis": False, "meta": colour, **others}
 
 
 def _names(count: int, legend: int = 0) -> float:

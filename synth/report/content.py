@@ -75,7 +75,7 @@ class Content:
             blocks.accumulators(measured, report.dots),
             blocks.options(measured),
             speed.section(measured.timed, report.speeds, report.tool, names, self.bits),
-            energy.section(report.energies, measured.energies, report.tool, names, self.bits),
+            energy.section(report.energies, measured.energies, report.tool, names),
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
             dots.section(report.dots, report.tool, names),
@@ -123,10 +123,10 @@ class Content:
         rows = self.report.rows
         figures, places = sum(row.is_best for row in rows), len({row.place for row in rows})
         choices = {point.choice for point in self.points if point.unit}
+        pairs = " and pairs of formats" if any("+" in name for name in choices) else ""
         return (
-            f"{counted(len(choices), 'format')} and pairs of formats on {counted(places, 'target')}, "
-            f"{counted(figures, 'figure')}: fused multiply-accumulate units (MACs), their parts, dot products and "
-            "encoders from one Verilog generator."
+            f"{counted(len(choices), 'format')}{pairs} on {counted(places, 'target')}, {counted(figures, 'figure')}: "
+            "fused multiply-accumulate units (MACs), their parts, dot products and encoders from one Verilog generator."
         )
 
     @property

@@ -75,13 +75,14 @@ def test_the_cheapest_at_each_speed():
 
 
 def test_a_section_of_curves(tmp_path):
-    rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m3", [(30, 90)])
+    rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m2b1", [(30, 90)])
+    rows += timed_rows("e5m3", [(30, 80)])  # its codes have nine bits
     report = with_sweeps(assemble([], []), [Sweep(tuple(rows), (Failure("n", "t", "e"),))])
-    assert report.formats == ("hif8", "e5m3")
+    assert report.formats == ("hif8", "e5m2b1", "e5m3")
     render(report, tmp_path)
     page = (tmp_path / "speed.html").read_text()
     assert '<section id="speed">' in page
-    smallest = "e5m3 has the smallest area of 2 formats (90 NAND2); hif8 has the largest (+122%)"
+    smallest = "e5m2b1 has the smallest area of 2 8-bit formats (90 NAND2); hif8 has the largest (+122%)"
     assert f"MAC into binary16, Gates, within 30 FO4: {smallest}." in page
     assert not (tmp_path / "area.html").exists()  # areas of sized cells are not comparable with the other areas
 

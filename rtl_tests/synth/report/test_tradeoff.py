@@ -32,7 +32,7 @@ def test_the_front(areas, ratio, edge):
 def test_ratios_of_formats():
     known = ratios(["ocp_e4m3", "ocp_e4m3+ocp_e5m2", "unheard_of", golden.get("hif8")])
     assert list(known) == ["ocp_e4m3", "ocp_e4m3+ocp_e5m2", "hif8"]
-    assert replace(known["ocp_e4m3"], by_scale=()) == Ratio(31.5211, 0, (), 18)
+    assert replace(known["ocp_e4m3"], by_scale=()) == Ratio(31.5211, 0, (), 18, 8)
     assert [known["ocp_e4m3"].by_scale[SCALES.index(exponent)] for exponent in (-16, -8, 0, 8, 16)] == [
         0.0,
         16.81,
@@ -59,15 +59,15 @@ def test_a_section():
     ]
     chapter = tradeoff(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
-    good = "Gates: ocp_e4m3 has the smallest MAC of the formats with an SNR of at least 30 dB (101 NAND2)"
+    good = "Gates: ocp_e4m3 has the smallest MAC of the 8-bit formats with an SNR of at least 30 dB (101 NAND2)"
     assert [(finding.text, finding.subject) for finding in chapter.findings] == [
         (f"Gates, best trade-offs between median area and SNR: {best}.", ""),
         (f"{good}, no different from hif8.", "Accuracy for area"),
     ]
-    assert [[cell.text for cell in row[:4]] for row in chapter.tables[0].rows] == [
-        ["ocp_e5m2", "25.5", "23.9", "7.0"],
-        ["ocp_e4m3", "31.5", "15.8", "0.0"],
-        ["hif8", "31.5", "22.3", "3.8"],
+    assert [[cell.text for cell in row[:5]] for row in chapter.tables[0].rows] == [
+        ["ocp_e5m2", "8", "25.5", "23.9", "7.0"],
+        ["ocp_e4m3", "8", "31.5", "15.8", "0.0"],
+        ["hif8", "8", "31.5", "22.3", "3.8"],
     ]
     assert [chart.layout["xaxis"]["title"]["text"] for chart in chapter.charts] == [
         "quantization SNR [dB]",

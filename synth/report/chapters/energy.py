@@ -1,8 +1,7 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
-from types import MappingProxyType
 
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import AREA, GOALS
@@ -13,6 +12,7 @@ from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
+from synth.report.chapters.accuracy import widths
 from synth.report.figures import DELAYS, compared, eight, ranked, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
@@ -32,17 +32,10 @@ _NOTE = (
 )
 
 
-def section(
-    energies: Energies | None,
-    rows: Sequence[Row],
-    tool: str,
-    formats: Sequence[str] = (),
-    bits: Mapping[str, int] = MappingProxyType({}),
-) -> Section | None:
+def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: Sequence[str] = ()) -> Section | None:
     """The results of the study, and the energies among the report's ``rows``; None if there are neither.
 
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
-    are those of codes, by format.
+    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named.
     """
     if energies is None and not rows:
         return None
@@ -51,15 +44,14 @@ def section(
         section.note += f" Tool: {energies.tool}."
         section.name_missing(formats, FORMATS, "hwgen energy mac --format NAME")
         section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
-        _formats(section, energies, bits)
-        for part in (_curves, _data, _costs):
+        for part in (_formats, _curves, _data, _costs):
             part(section, energies)
     if rows:
         _measured(section, rows)
     return section
 
 
-def _formats(section: Section, energies: Energies, bits: Mapping[str, int]) -> None:
+def _formats(section: Section, energies: Energies) -> None:
     """Energy of a MAC by format, beside its area."""
     points = {name: point(mac(name)) for name in FORMATS}
     rows = {name: energies.row(known) for name, known in points.items() if energies.curve(known)}
@@ -67,7 +59,7 @@ def _formats(section: Section, energies: Energies, bits: Mapping[str, int]) -> N
     title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
     picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
     what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
-    sentence = smallest_sentence(eight(figures, bits), what, _TITLE)
+    sentence = smallest_sentence(eight(figures, widths({})), what, _TITLE)
     section.chart_finding(sentence, picture, "Energy")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []
