@@ -148,7 +148,7 @@ class Content:
         for subject in SUBJECTS:
             for section in self.sections:
                 text = next((each.text for each in section.shown if each.subject == subject), "")
-                answers += [Answer(text, self.address(section))] if text else []
+                answers += [Answer(f"{text} {section.warning}".strip(), self.address(section))] if text else []
         return answers[:_FINDINGS]
 
     def _replaced(self) -> Iterator[Answer]:

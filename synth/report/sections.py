@@ -115,6 +115,8 @@ class Section:
     """Method, for readers who want it; the page folds it."""
     command: str = ""
     """The command that measures the figures without a command of their own."""
+    warning: str = ""
+    """What its findings on the first page have to say, too."""
 
     def find(self, text: str, subject: str = "", *, is_caption: bool = False) -> None:
         """Add a :class:`Finding`."""

@@ -78,4 +78,4 @@ def test_a_section():
     assert tradeoff(Measured(rows, names), {}) is None
     older = tradeoff(Measured(rows, names), {name: Ratio(25.0, 0) for name in names})  # a file without ratios by scale
     assert len(older.charts) == 1
-    assert [cell.text for cell in older.tables[0].rows[0][1:4]] == ["25.0", "–", "–"]
+    assert [cell.text for cell in older.tables[0].rows[0][2:5]] == ["25.0", "–", "–"]

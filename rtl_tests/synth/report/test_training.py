@@ -213,6 +213,8 @@ def test_an_older_file_is_named(change):
         "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
         "trained. make study trains them again."
     )
+    assert section.findings[0].text.startswith(section.warning)
+    assert section.warning
 
 
 def test_the_hash_is_that_of_the_code_that_results_depend_on(tmp_path, monkeypatch):

@@ -58,6 +58,7 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
         command="make study",
     )
     if not _is_current(study):
+        section.warning = _OLD
         section.find(f"{_OLD} make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
@@ -145,7 +146,7 @@ def _trained(section: Section, study: Study) -> None:
             f"Test loss of the policy “{_SCALED}” (scale of the loss, sums in {listing(sorted(into))}), above that of "
         )
         text += f"{BASE}, median and range of {seeds}: {listing(texts)}."
-        section.find(text if _is_current(study) else f"{text} {_OLD}", "Training")
+        section.find(text, "Training")
 
 
 def _excess(value: float) -> str:
