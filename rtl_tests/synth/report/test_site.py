@@ -371,6 +371,14 @@ def test_the_picture_of_a_comparison(opened):
     assert {"hif8", PAIR, "area", "its energy", "ratio to hif8", "1.06"} <= words
 
 
+def test_the_comparison_fits_a_phone(opened):
+    """Each choice is a block of two columns, with the heads of the table beside its cells."""
+    page = opened(width=390)
+    assert page.locator("#compare .scroll").evaluate("(item) => item.scrollWidth - item.clientWidth") == 0
+    cell = page.locator("#compare tbody td").first
+    assert cell.evaluate("(item) => getComputedStyle(item, '::before').content") == '"area [NAND2]" ": "'
+
+
 def test_every_section_has_its_page(opened):
     for name in NAMES[1:]:
         page = opened(name)

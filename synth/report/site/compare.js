@@ -125,9 +125,9 @@ function show(state) {
     const name = element("th", "", { scope: "row" });
     name.append(...row.choice.split(/(?<=\+)/).flatMap((part) => [part, element("wbr")]));
     const isSlow = (metric) => METRICS.includes(metric) && state.limit !== null && chosen(row.choice, metric, { ...state, limit: Infinity });
-    line.append(name, ...used.map(([metric, title]) => {
+    line.append(name, ...used.map(([metric], place) => {
       const made = cell(row[metric], first[metric], data.extras.includes(metric), isSlow(metric));
-      made.dataset.head = title;
+      made.dataset.head = head.cells[place + 1].textContent; // on a phone
       return made;
     }));
     return line;
