@@ -23,7 +23,7 @@ help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
 report: $(READY)       ## measure the formats and write build/report/index.html
-	$(BIN)/hwgen verify all --only hif8_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
+	$(BIN)/hwgen verify all --only hif8_mac_binary16,ocp_e4m3_ocp_e5m2_mac_binary16,e5m2b1_mac_binary16,ocp_e4m3_mac_binary16 -o build/evidence
 	$(BIN)/python examples/digits.py --json build/digits.json
 	$(BIN)/hwgen report --accuracy build/digits.json -o build/report
 test: ruff       ## lint, and run the tests
@@ -40,20 +40,20 @@ ruff: $(TESTED)
 types: $(TESTED)
 	$(BIN)/mypy
 readme: report       ## make the report, and copy its figures into README and docs
-	$(BIN)/python -m synth.report.readme build/report/report.json
+	$(BIN)/python -m synth.studies.readme build/report/report.json
 bench: $(TESTED)       ## measure the speed of the reference model, evaluator, proofs and sweeps
 	$(BIN)/python examples/bench.py
 	$(BIN)/python examples/bench_sweep.py
 limits: $(READY)       ## compare the datapaths with other open hardware, eight renamings each
 	$(BIN)/python -m synth.studies.limits
 fast: $(READY)       ## measure MACs from small to fast for the report, compare them with limits (20 minutes; it resumes)
-	$(BIN)/python -m synth.studies.fast $(SKY130:%=--liberty %); status=$$?; $(BIN)/python -m synth.report.readme && exit $$status
+	$(BIN)/python -m synth.studies.fast $(SKY130:%=--liberty %); status=$$?; $(BIN)/python -m synth.studies.readme && exit $$status
 dots: $(READY)       ## measure dot products by lanes, accumulator and format for the report (half an hour; it resumes)
 	$(BIN)/python -m synth.studies.dots
-	$(BIN)/python -m synth.report.readme
+	$(BIN)/python -m synth.studies.readme
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
-	$(BIN)/python -m synth.report.readme
+	$(BIN)/python -m synth.studies.readme
 study: $(STUDIED)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
 	$(BIN)/python -m examples.training
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings

@@ -504,6 +504,7 @@ NAMES = {
 CLAIMED_AT = {
     "only 5% larger": (HYBRID, ["section 2.2"]),
     "25% to 40% smaller without subnormal inputs": (SUPERNORMALS, ["section 1"]),
+    "order of the multipliers": (SUPERNORMALS, ["Table 2"]),
     "HiFloat8 replaces the pair": (HIFLOAT8, ["section 2.2"]),
     "makes very little difference": (HIFLOAT8, ["section 3.2"]),
     "slightly better than stochastic rounding": (HIFLOAT8, ["section 3.2"]),

@@ -2,10 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import golden
 from golden import Format
@@ -17,16 +19,17 @@ from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import Job
 from synth.area.rows import Row
-from synth.area.runner import LocalPool, measure_all
+from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store
 from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import Evidence, EvidenceStore
 from synth.proof.verify import is_current
 from synth.report import compare, load
 from synth.report.chapters.accuracy import ratios
-from synth.report.data import assemble, with_sweeps
+from synth.report.data import Report, assemble, with_earlier, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
-from synth.report.write import render
+from synth.report.points import DEFAULT
+from synth.report.write import RENEWED, render
 
 _Older = tuple[Sequence[Row] | None, float | None]
 """Rows of an older report, and the share by which figures may grow."""
@@ -70,17 +73,58 @@ def report(arguments: argparse.Namespace) -> int:
             raise _nothing_common()  # before measuring for minutes
         with about("--evidence"):
             evidence = _evidence(arguments.evidence, jobs)
-        outcomes = measure_all(jobs, pool, store, Progress())
-    data = with_sweeps(assemble(outcomes, list(formats), accuracy, evidence), swept)
-    data = replace(data, ratios=ratios(formats.get(name, name) for name in data.formats))
-    if whole:
-        data = replace(data, dots=load.dots(), energies=load.energies(), speeds=load.speeds())
-    if whole or arguments.study is not None:
-        data = replace(data, study=study)
-    with about("-o"), writing(folder):
-        render(data, folder)
+        outcomes: dict[Job, Outcome] = {}
+        modules = {job.top: sha256(job.verilog) for job in jobs}
+        others: dict[str, Any] = (
+            {"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}
+        )
+        others |= {"study": study} if measures or arguments.study is not None else {}
+        earlier = load.areas() if measures else ()
+
+        def written() -> Report:
+            """The report on the outcomes, in its folder."""
+            finished = [outcomes[job] for job in jobs if job in outcomes]
+            data = replace(with_sweeps(assemble(finished, list(formats), accuracy, evidence), swept), **others)
+            names = dict.fromkeys((*data.formats, *DEFAULT))
+            data = replace(data, ratios=ratios(formats.get(name, name) for name in names))
+            data = with_earlier(data, earlier, len(jobs) - len(finished), modules)
+            with about("-o"), writing(folder):
+                render(data, folder)
+            return data
+
+        measure_all(jobs, pool, store, _Renewing(written, folder / "index.html"), outcomes)
+    data = written()
     print(folder / "index.html")
-    return max(print_failures(outcomes), 0 if older is None else _compared(older, data.rows, above))
+    return max(print_failures([*outcomes.values()]), 0 if older is None else _compared(older, data.rows, above))
+
+
+class _Renewing(Progress):
+    """Progress that also writes the report's pages, the first one as ``index``: at first, and every minute."""
+
+    def __init__(self, write: Callable[[], Report], index: Path):
+        super().__init__()
+        self._write, self._index = write, index
+        self._due = 0.0
+
+    def start(self, work: float) -> None:
+        """Begin; the first report has only earlier figures."""
+        super().start(work)
+        if work:
+            self._renew()
+            text = f"hwgen: {self._index} opens now, with earlier figures; it is renewed while jobs are measured"
+            print(text, file=sys.stderr)
+
+    def advance(
+        self, text: str, work: float = 1.0, *, known: bool = False, failed: bool = False, label: str = ""
+    ) -> None:
+        """Count a part of the work; the report is written again if the last one is a minute old."""
+        super().advance(text, work, known=known, failed=failed, label=label)
+        if time.monotonic() >= self._due:
+            self._renew()
+
+    def _renew(self) -> None:
+        self._write()
+        self._due = time.monotonic() + RENEWED
 
 
 def _nothing_common() -> BadValue:

@@ -1,151 +1,204 @@
-"""The content of the report, independent of HTML or Markdown: title, summary and sections."""
+"""The content of the report, independent of HTML or Markdown: the first page, and chapters by page."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
-from synth.report.figures import Figure, compared, counted, have_spreads, listing, smallest, ties_clause
+from synth.report.figures import compared, counted, have_spreads, listing, number
 from synth.report.measured import Measured
-from synth.report.plan import REPORT_ACCUMULATOR
-from synth.report.sections import SUBJECTS, Section
+from synth.report.plan import PAIR, REPORT_ACCUMULATOR
+from synth.report.points import AREA, ENERGY, Point, chosen, points
+from synth.report.sections import Chart, Section
 
-_ONE_SAMPLE = (
-    "Some or all figures were measured under a single renaming, so that their spread is unknown. This page compares "
+ONE_SAMPLE = (
+    "Some or all figures were measured under a single renaming, so that their spread is unknown. This report compares "
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
+PAGES = {
+    "area": ("Area", ("mac", "parts", "accumulators", "options")),
+    "speed": ("Speed", ("speed",)),
+    "energy": ("Energy", ("energy",)),
+    "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
+    "dots": ("Dot products", ("dots",)),
+    "encoders": ("Encoders and rounding", ("encoders",)),
+    "training": ("Training", ("training",)),
+    "papers": ("Claims of papers", ("claims", "paper")),
+    "method": ("Method and proofs", ("method", "evidence", "failures")),
+}
+"""Pages: their titles, and their chapters."""
+SUBJECTS = ("Accuracy for area", "Exact accumulators", "Training", "Rounding", "Dot products", "Energy", "Speed")
+"""Findings of chapters that the first page may have, the most important first."""
+_FINDINGS = 5
+_STUDIED = "hif8"
+YEAR = 2026
+"""Year of the version, for citations."""
+_LIMIT = 45
+"""A delay in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
 
 
-class Point(NamedTuple):
-    """A subject and one or two sentences on it."""
+class Answer(NamedTuple):
+    """A sentence on the first page, and the address of the figure behind it."""
 
-    subject: str
     text: str
+    link: str
 
 
-def summary(report: Report, measured: Measured, sections: Sequence[Section]) -> list[Point]:
-    """The most important findings of a report."""
-    points = [Point("One sample", _ONE_SAMPLE)] if any(row.renamings < 2 for row in report.rows) else []
-    points += _macs(measured)
-    findings = [finding for section in sections for finding in section.findings if finding.text]
-    for subject in SUBJECTS:
-        texts = dict.fromkeys(finding.text for finding in findings if finding.subject == subject)
-        points += [Point(subject, " ".join(texts))] if texts else []
-    return [*points, Point("Verified", _verified(report)), Point("Measured", _measured(report))]
+class Page(NamedTuple):
+    """A page of chapters; ``name`` is its file without the ending."""
 
-
-def _macs(measured: Measured) -> Iterator[Point]:
-    macs = {target: figures for target, figures in measured.parts("mac").items() if have_spreads(figures.values())}
-    by_target = {target: figures for target, figures in macs.items() if len(figures) > 1}
-    if not by_target:
-        return
-    least: dict[str, list[str]] = {}
-    largest: dict[str, list[str]] = {}
-    for target, figures in by_target.items():
-        first, ties, last = smallest(figures)
-        title = measured.columns[target].title
-        least.setdefault(f"{first}{ties_clause(ties)}{',' if ties else ''}", []).append(title)
-        if last:
-            largest.setdefault(last, []).append(f"{compared(figures[last], figures[first])} on {title}")
-    text = "; ".join(f"{name} on {listing(titles)}" for name, titles in least.items())
-    yield Point("Cheapest", f"Format with the smallest MAC into {REPORT_ACCUMULATOR}: {text}.")
-    if largest:
-        most = "; ".join(f"{name}, {listing(shares)}" for name, shares in largest.items())
-        yield Point("Most expensive", f"Format with the largest MAC, compared with the smallest: {most}.")
-    yield Point("No difference", _overlaps(list(by_target.values())))
-
-
-def _overlaps(columns: Sequence[Mapping[str, Figure]]) -> str:
-    pairs = [
-        ((a, b), figures[a].differs(figures[b])) for figures in columns for a, b in combinations(sorted(figures), 2)
-    ]
-    same = [pair for pair, differs in pairs if not differs]
-    distinct = {pair for pair, differs in pairs if differs}
-    nowhere = [f"{a} and {b}" for a, b in dict.fromkeys(same) if (a, b) not in distinct]
-    tail = f" On every target the spreads overlap for {listing(nowhere)}." if nowhere else ""
-    targets = counted(len(columns), "target")
-    return f"{len(same)} of {len(pairs)} pairs of MACs on {targets} have overlapping spreads.{tail}"
-
-
-def _verified(report: Report) -> str:
-    checks = report.evidence
-    if not checks:
-        return "No module had been checked on all inputs when this report was written. hwgen verify checks one."
-    measured = {(row.name, row.verilog_sha256) for row in report.rows}
-    equal = [module[0] for module in method.proved(checks) if module in measured]
-    return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
-
-
-def _measured(report: Report) -> str:
-    rows, failed = report.rows, report.failures
-    jobs = sum(row.is_best for row in rows)
-    netlists = sum(row.renamings for row in rows if not row.is_best)
-    places = len({row.place for row in rows})
-    tools = [f"{name} {version}" for name, version in report.versions.items()]
-    tools += [report.tool, *sorted({row.timing.timer for row in rows if row.timing is not None})]
-    text = f"{counted(jobs, 'job')} on {counted(places, 'target')}, {counted(netlists, 'netlist')}, "
-    text += f"{counted(report.renamings, 'renaming')} per recipe"
-    text += f"; {counted(len(failed), 'job')} failed" if failed else ""
-    return f"{text}. Tools: {', '.join(dict.fromkeys(tools))}."
+    name: str
+    title: str
+    sections: list[Section]
 
 
 class Content:
-    """Title, summary, sections and footer of a report, made from its data."""
+    """All texts, charts and tables of a report, made from its data."""
 
     title = "What 8-bit floating point costs in hardware"
 
     def __init__(self, report: Report):
         self.report = report
-        self.measured = Measured(report.rows, report.formats)
-
-    @property
-    def subtitle(self) -> str:
-        """What the report compares, and how to read its figures."""
-        rows = self.report.rows
-        count, places = sum(row.is_best for row in rows), len({row.place for row in rows})
-        return (
-            f"{counted(len(self.measured.formats), 'format')}, {counted(places, 'target')}, "
-            f"{counted(count, 'figure')}: multipliers, adders, fused multiply-accumulate units (MACs) and encoders "
-            "from one Verilog generator, tested against a reference model. Several synthesis scripts (recipes) run on "
-            f"each module, each of them under {counted(self.report.renamings, 'renaming')} (other signal names). A "
-            "figure is the lowest median of a recipe; its spread is the range from that recipe's smallest to its "
-            "largest value."
-        )
-
-    @property
-    def colophon(self) -> str:
-        """The tools, and the files with the raw data."""
-        return f"Figures by {self.report.tool}. report.json has all samples, report.csv the same rows as a table."
+        self.bits = accuracy.widths(report.ratios or {})
+        self.measured = Measured(report.rows, report.formats, self.bits)
+        self.points: list[Point] = points(report)
 
     @cached_property
     def sections(self) -> list[Section]:
-        """All sections for which the report has data."""
-        report, measured = self.report, self.measured
-        sections = (
+        """All sections for which the report has data, in the order of :data:`PAGES`."""
+        report, measured, names = self.report, self.measured, self.report.formats
+        known = (
             blocks.macs(measured),
-            accuracy.tradeoff(measured, report.ratios or {}),
-            speed.section(measured.timed, report.speeds, report.tool),
             blocks.parts(measured),
-            blocks.accumulators(measured),
-            dots.section(report.dots, report.tool),
-            energy.section(report.energies, measured.energies, report.tool),
-            blocks.encoders(measured),
+            blocks.accumulators(measured, report.dots),
             blocks.options(measured),
-            papers.p3109(measured),
-            papers.table_2(measured),
-            papers.claims(measured),
+            speed.section(measured.timed, report.speeds, report.tool, names, self.bits),
+            energy.section(report.energies, measured.energies, report.tool, names),
+            accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
-            training.section(report.study) if report.study or report.dots else None,  # part of whole reports
+            dots.section(report.dots, report.tool, names),
+            blocks.encoders(measured),
+            training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
+            papers.claims(measured),
+            papers.table_2(measured),
+            method.method(report, measured),
             method.evidence(report.evidence),
             method.failures(report),
-            method.method(report, measured),
-            method.figures(report, measured),
         )
-        return [section for section in sections if section]
+        return [section for section in known if section]
 
     @cached_property
-    def summary(self) -> list[Point]:
-        """The points of :func:`summary`."""
-        return summary(self.report, self.measured, self.sections)
+    def pages(self) -> list[Page]:
+        """The pages that have chapters."""
+        known = {section.anchor: section for section in self.sections}
+        every = (
+            Page(name, title, [known[anchor] for anchor in anchors if anchor in known])
+            for name, (title, anchors) in PAGES.items()
+        )
+        return [page for page in every if page.sections]
+
+    def address(self, section: Section) -> str:
+        """The address of a chapter."""
+        return next(f"{name}.html#{section.anchor}" for name, (_, known) in PAGES.items() if section.anchor in known)
+
+    # -- the first page
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader must know before anything else."""
+        report = self.report
+        known = {
+            f"{counted(report.left, 'job')} not finished. Until then, figures of an earlier run stand for theirs; the "
+            "pages are renewed every minute.": report.left,
+            f"Stale figures, measured before these modules changed: {listing(report.stale or [''])}.": report.stale,
+            ONE_SAMPLE: any(row.renamings < 2 for row in report.rows),
+        }
+        return [text for text, applies in known.items() if applies]
+
+    @property
+    def subtitle(self) -> str:
+        """What the report compares."""
+        rows = self.report.rows
+        figures, places = sum(row.is_best for row in rows), len({row.place for row in rows})
+        choices = {point.choice for point in self.points if point.unit}
+        pairs = " and pairs of formats" if any("+" in name for name in choices) else ""
+        return (
+            f"{counted(len(choices), 'format')}{pairs} on {counted(places, 'target')}, {counted(figures, 'figure')}: "
+            "fused multiply-accumulate units (MACs), their parts, dot products and encoders from one Verilog generator."
+        )
+
+    @property
+    def how(self) -> str:
+        """How figures were measured, in four sentences."""
+        tools = [f"{name} {version}" for name, version in self.report.versions.items()]
+        timers = sorted({row.timing.timer for row in self.report.rows if row.timing is not None})
+        return (
+            f"Several synthesis scripts run on each module, each under {counted(self.report.renamings, 'renaming')} "
+            "(other names of signals). A figure is the lowest median of a script, and its spread is the range of that "
+            "script's samples. Where spreads overlap, the report says no difference. Nothing is placed and routed, and "
+            f"the tools are {listing([*tools, self.report.tool, *timers])}."
+        )
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """The most important findings, with links to their figures."""
+        answers = [*self._replaced()]
+        for subject in SUBJECTS:
+            for section in self.sections:
+                text = next((each.text for each in section.shown if each.subject == subject), "")
+                answers += [Answer(f"{text} {section.warning}".strip(), self.address(section))] if text else []
+        return answers[:_FINDINGS]
+
+    def _replaced(self) -> Iterator[Answer]:
+        """What :data:`_STUDIED` costs against the pair of formats that it replaces."""
+        shares = []
+        for target, column in self.measured.columns.items():
+            pair = [chosen(self.points, name, AREA, target=target) for name in (_STUDIED, PAIR)]
+            if text := _against(*pair):
+                shares.append(f"{text} on {column.title}")
+        if shares:
+            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {_STUDIED}, against one for the pair {PAIR}"
+            yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
+        texts = []
+        for metric in (AREA, ENERGY):
+            pair = [chosen(self.points, name, metric, limit=_LIMIT) for name in (_STUDIED, PAIR)]
+            if text := _against(*pair):
+                texts.append(f"{metric}: {text}")
+        if texts:
+            text = f"Within {_LIMIT} FO4, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
+            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMIT}
+            yield Answer(f"{text}{listing(texts)}.", f"#compare&{urlencode(choice)}")
+
+    @cached_property
+    def charts(self) -> list[tuple[Chart, Section, str]]:
+        """Charts of the first page: area, area against delay, and worth; each with its chapter and page."""
+        chosen = {"mac": "compared with the smallest", "speed": "built for area", "training": "Loss against area"}
+        found = []
+        for section in self.sections:
+            charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
+            found += [(chart, section, self.address(section).partition("#")[0]) for chart in charts[:1]]
+        return found
+
+    @property
+    def verified(self) -> str:
+        """What is proved of the modules that were measured."""
+        checks = self.report.evidence
+        if not checks:
+            return f"{method.UNCHECKED}."
+        measured = {(row.name, row.verilog_sha256) for row in self.report.rows}
+        equal = [module[0] for module in method.proved(checks) if module in measured]
+        return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
+
+    def cite(self, title: str) -> str:
+        """A line to cite a figure, a table or the report."""
+        ((name, version), *_) = self.report.versions.items()
+        return f"The {name} project, “{title}”, {name} {version} ({YEAR}), measured with {self.report.tool}."
+
+
+def _against(first: Point | None, second: Point | None) -> str:
+    """How two figures compare, with both; empty if one is unknown, or has no spread."""
+    if first is None or second is None or not have_spreads(pair := (first.figure, second.figure)):
+        return ""
+    return f"{compared(*pair)} ({number(first.value)} against {number(second.value)} {first.of})"

@@ -12,10 +12,10 @@ from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
-from synth.report.speeds import Speeds
 from synth.report.training.results import Study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.speeds import Speeds
 
 
 @dataclass(frozen=True)
@@ -121,9 +121,13 @@ class Ratio:
     exponent: int
     by_scale: tuple[float, ...] = ()
     """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
+    binades: int | None = None
+    """Binades from the smallest positive value to the largest one."""
+    bits: int | None = None
+    """Bits of a code."""
 
 
-_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings")
+_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "stale")
 """Attributes of a report that are plain data."""
 _PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
 """Attributes that are the content of a file."""
@@ -150,6 +154,10 @@ class Report:
     energies: Energies | None = None
     speeds: Speeds | None = None
     study: Study | None = None
+    left: int = 0
+    """Jobs that are not finished: until they are, earlier figures stand for theirs."""
+    stale: tuple[str, ...] = ()
+    """Modules that have changed since their earlier figures, or those of a study, were measured."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -170,7 +178,7 @@ class Report:
         snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
         parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
         return cls(
-            **{key: data[key] for key in _PLAIN} | {"formats": tuple(data["formats"])},
+            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale")},
             rows=tuple(map(Row.from_json, data["rows"])),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
@@ -223,6 +231,19 @@ def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
         tool=", ".join(sorted({row.tool for row in kept})) or report.tool,
         failures=(*report.failures, *(failure for sweep in sweeps for failure in sweep.failures)),
     )
+
+
+def with_earlier(report: Report, earlier: Iterable[Row], left: int, modules: Mapping[str, str]) -> Report:
+    """A report whose last jobs are not finished, with earlier rows of its formats in place of those that it lacks.
+
+    ``modules`` are today's modules: names, and SHA-256 of their Verilog. Rows of other Verilog are stale.
+    """
+    known = {(row.name, row.place) for row in report.rows}
+    rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
+    studied = (row for study in (report.speeds, report.energies, report.dots) if study for row in study.rows)
+    stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
+    data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
+    return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)))
 
 
 def _identity(row: Row) -> tuple[object, ...]:

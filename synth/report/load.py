@@ -7,15 +7,23 @@ from typing import Any, TypeVar
 
 from golden.refusal import BadValue, Refusal
 from golden.tables import read_bytes
+from synth.area.rows import Row
 from synth.report.data import Accuracy, Sweep
-from synth.report.speeds import Speeds
 from synth.report.training.results import RESULTS as STUDY
 from synth.report.training.results import Study
+from synth.studies.areas import Areas
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.speeds import Speeds
 
 dots, energies, speeds = Dots.load, Energies.load, Speeds.load
 """The results of the studies that are part of the program."""
+
+
+def areas() -> tuple[Row, ...]:
+    """The areas of the documentation, where there are any."""
+    return Areas.load().rows if Areas.file.exists() else ()
+
 
 Content = TypeVar("Content")
 LARGEST = 1e30

@@ -1,11 +1,11 @@
 """The figures of a report, picked from its rows for the chapters, and the columns of its tables."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure
+from synth.report.figures import Figure, eight
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
@@ -17,12 +17,18 @@ def figure(row: Row) -> Figure:
     return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
 
 
-def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
-    """The figure of a block with these options in a place, or None; an option that is None must be absent."""
+def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
+    """The best row of a block with these options in a place, or None; an option that is None must be absent."""
     for row in (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True)):
         if all(row.options.get(key) == value for key, value in options.items()):
-            return figure(row)
+            return row
     return None
+
+
+def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
+    """The figure of the row that :func:`find` finds."""
+    row = find(rows, component, place, **options)
+    return None if row is None else figure(row)
 
 
 def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
@@ -68,9 +74,9 @@ def columns(rows: Iterable[Row]) -> list[Column]:
 
 
 class Measured:
-    """The rows of a report by kind, and its columns; ``formats`` are compared."""
+    """The rows of a report by kind, and its columns; ``formats`` are compared, whose codes have ``bits``."""
 
-    def __init__(self, rows: Sequence[Row], formats: Sequence[str]):
+    def __init__(self, rows: Sequence[Row], formats: Sequence[str], bits: Mapping[str, int] | None = None):
         areas = [row for row in rows if row.timing is None and not row.is_energy]
         self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
         """Areas of plain blocks."""
@@ -81,6 +87,11 @@ class Measured:
         self.columns: dict[str, Column] = {column.key: column for column in columns(areas)}
         """Targets and cell libraries of the areas, by place."""
         self.formats = tuple(formats)
+        self.bits = bits or {}
+
+    def eight(self, figures: Mapping[str, Figure]) -> dict[str, Figure]:
+        """The figures of :func:`synth.report.figures.eight` bits."""
+        return eight(figures, self.bits)
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
         """:func:`by_format` for the formats that are compared."""

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 from math import inf
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -103,10 +103,13 @@ class Block(NamedTuple):
         return Family(self.kind, (self.format,), self.options, targets)
 
 
+PAIR = "ocp_e4m3+ocp_e5m2"
+"""OCP's two formats of eight bits behind a select pin: what training with FP8 needs."""
 FORMATS = (
     "hif8",
     "ocp_e4m3",
     "ocp_e5m2",
+    PAIR,
     "binary8p3",
     "binary8p4",
     "e5m2_nosub",
@@ -116,7 +119,7 @@ FORMATS = (
     "gc_1_4_3_b7",
     "ibm_fp9_1_5_3",
 )
-"""The formats that a report compares by default."""
+"""The formats, and the pair of formats, that a report compares by default."""
 
 PARTS = {"mac": "MAC", "multiplier": "Decode + multiply", "adder": "Adder"}
 """Titles of a MAC and its parts."""
@@ -162,18 +165,8 @@ def _encoder(**options: Any) -> Block:
     return Block("encoder", "hif8", {"rounding": "hybrid", **options})
 
 
-_PAIR = "ocp_e4m3+ocp_e5m2"
 P3109_PAIR = "Binary8p4se+Binary8p3se"
 """The two formats of eight bits that an implementation of P3109 must have (draft 4.0, section 4.5)."""
-UNITS = (P3109_PAIR, _PAIR, "hif8")
-"""Units that serve weights, activations and gradients: two formats behind a pin, or one that replaces both."""
-
-
-def unit_blocks(unit: str) -> tuple[Block, ...]:
-    """The blocks of a unit that are measured: its multiplier, and its MAC, also with zero results that are +0."""
-    return Block("multiplier", unit), _mac(unit), _mac(unit, zero="positive")
-
-
 EXTRAS = (
     Comparison("a port for a scale of 8 bits", _mac("hif8", scale_bits=8), _mac("hif8")),
     Comparison("a pin that selects half away or hybrid", _encoder(rounding_pin=True), _encoder()),
@@ -183,8 +176,11 @@ EXTRAS = (
     Comparison(
         "a second product before the rounding", _mac("ocp_e4m3", lanes=2)._replace(kind="dot"), _mac("ocp_e4m3")
     ),
-    Comparison("ocp_e5m2 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e4m3")),
-    Comparison("ocp_e4m3 as a second format, selected by a pin per operand", _mac(_PAIR), _mac("ocp_e5m2")),
+    Comparison("zero results that are always +0, as in P3109", _mac(P3109_PAIR, zero="positive"), _mac(P3109_PAIR)),
+    Comparison("hif8 in the place of P3109's two formats", _mac("hif8"), _mac(P3109_PAIR)),
+    Comparison("OCP's two formats in the place of P3109's", _mac(PAIR), _mac(P3109_PAIR)),
+    Comparison("ocp_e5m2 as a second format, selected by a pin per operand", _mac(PAIR), _mac("ocp_e4m3")),
+    Comparison("ocp_e4m3 as a second format, selected by a pin per operand", _mac(PAIR), _mac("ocp_e5m2")),
 )
 """Options whose cost the report shows, on :data:`EXTRA_TARGETS`."""
 EXTRA_TARGETS = ("gates", "cyclonev")
@@ -208,6 +204,7 @@ _SUBNORMALS = (
     "The multiplier of an 8-bit fused MAC is 25% to 40% smaller without subnormal inputs (Supernormals paper, "
     "section 1, citing [6]). Checked here: at least 25%, with"
 )
+_ORDER = "The order of the multipliers is that of the formats (Supernormals paper, Table 2). Checked here:"
 _REPLACES = (
     "HiFloat8 replaces the pair E4M3 and E5M2 (HiFloat8 paper, section 2.2). Checked here: its unit is no larger than "
     "a unit for both."
@@ -224,8 +221,12 @@ CLAIMS = (
         "mac", "ibm_1_5_2", "ibm_fp9_1_5_3", 1.05, "dlfloat16"),
     _claim(f"{_SUBNORMALS} E5M2.", "multiplier", "binary8p3", "e5m2_nosub", 0.75),
     _claim(f"{_SUBNORMALS} E4M3.", "multiplier", "binary8p4", "e4m3_nosub", 0.75),
-    _claim(_REPLACES, "multiplier", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
-    _claim(_REPLACES, "mac", "ocp_e4m3+ocp_e5m2", "hif8", 1.0),
+    *(
+        _claim(f"{_ORDER} {unit} is no larger than {base}.", "multiplier", base, unit, 1.0)
+        for unit, base in pairwise(("e5m3_nosub", "e5m2b1", "binary8p3", "e5m3"))
+    ),
+    _claim(_REPLACES, "multiplier", PAIR, "hif8", 1.0),
+    _claim(_REPLACES, "mac", PAIR, "hif8", 1.0),
 )  # fmt: skip
 
 
@@ -255,12 +256,11 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
             terms = TERMS if accumulator == "exact" else None
             yield Family("mac", (name,), {"accumulator": accumulator, "terms": terms}, WIDTH_TARGETS)
     for extra in EXTRAS:
-        if extra.base.format in formats:
+        if whole or extra.base.format in formats:
             yield from (block.family(EXTRA_TARGETS) for block in (extra.base, extra.block))
     if not whole:
         return
     yield from (block.family(everywhere) for claim in CLAIMS for block in (claim.base, claim.block))
-    yield from (block.family(EXTRA_TARGETS) for unit in UNITS for block in unit_blocks(unit))
     projected = golden.get(PROJECTION_STUDY)
     rules = {"rounding": projected.roundings, "overflow": projected.overflows}
     choices = {name: tuple(rule.value for rule in values) for name, values in rules.items()}

@@ -1,9 +1,10 @@
-"""The elements of a report: sections with findings, tables and plots."""
+"""The elements of a report: chapters with findings, charts and tables."""
 
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from synth.report.figures import Figure, compared, have_spreads, number
 
@@ -17,6 +18,8 @@ class Cell:
     note: str = ""
     value: float | None = None
     """Number by which a column is sorted."""
+    command: str = ""
+    """The command that measures it."""
 
 
 @dataclass(frozen=True)
@@ -34,27 +37,57 @@ class Table:
     note: str = ""
     """What its figures are, if the caption is too short to say it."""
 
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands that measure its cells."""
+        return tuple(dict.fromkeys(line for row in self.rows for cell in row for line in cell.command.splitlines()))
 
-class Picture(NamedTuple):
-    """The title of a drawing, which is also its alternative text, its SVG file, and the commands of its figures."""
+    def lines(self) -> Iterator[Sequence[object]]:
+        """Its content as lines of a CSV file: where a cell has a number, the number and its second line."""
+        yield [head for column in self.columns for head in (column, f"{column}: note")]
+        for row in self.rows:
+            yield [text for cell in row for text in (cell.text if cell.value is None else cell.value, cell.small)]
+
+
+class Chart(NamedTuple):
+    """The title of a chart, its data and layout for Plotly, and the commands, units and tools of its figures."""
 
     title: str
-    svg: str
+    data: list[dict[str, Any]]
+    layout: dict[str, Any]
     commands: tuple[str, ...] = ()
+    source: str = ""
     caption: str = ""
 
+    def lines(self) -> Iterator[Sequence[object]]:
+        """Its points as lines of a CSV file."""
+        yield "series", "x", "x below", "x above", "y", "y below", "y above"
+        for trace in self.data:
+            axes = []
+            for axis in "xy":
+                values, errors = trace[axis], trace.get(f"error_{axis}", {})
+                none = [0] * len(values)
+                axes += [values, errors.get("arrayminus", none), errors.get("array", none)]
+            yield from ((trace.get("name", ""), *point) for point in zip(*axes, strict=True))
 
-SUBJECTS = (
-    "Accuracy for area",
-    "Range for area",
-    "Speed",
-    "Rounding",
-    "Exact accumulators",
-    "Dot products",
-    "Energy",
-    "Table 2 of the supernormal paper",
-)
-"""What the summary has findings on, in its order."""
+
+_FORMAT = re.compile(r"(?<=--format )[\w+]+(?!\S)|(?<=\(')[\w+]+(?=')")
+
+
+def merged(commands: Iterable[str]) -> list[str]:
+    """Commands in few lines: those that differ in the format alone are a loop of the shell."""
+    formats: dict[str, dict[str, None]] = {}
+    for command in commands:
+        names = {*_FORMAT.findall(command)}
+        line, name = (_FORMAT.sub("$f", command), *names) if len(names) == 1 else (command, "")
+        formats.setdefault(line, {})[name] = None
+    loops = {line: f"for f in {' '.join(names)}; do {line}; done" for line, names in formats.items()}
+    return [loops[line] if len(names) > 1 else line.replace("$f", min(names)) for line, names in formats.items()]
+
+
+def slug(text: str) -> str:
+    """A text as part of an address."""
+    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
 @dataclass(frozen=True)
@@ -63,11 +96,9 @@ class Finding:
 
     text: str
     subject: str = ""
-    """Its subject in the summary; empty if the summary does not have it."""
+    """Its name for the first page; empty if that does not have it."""
     is_caption: bool = False
-    """Whether it is the caption of a plot, and so not listed again on the page."""
-    is_listed: bool = True
-    """Whether the section has it as well as the summary."""
+    """Whether it is the caption of a chart, and so not listed again."""
 
 
 @dataclass
@@ -77,25 +108,31 @@ class Section:
     anchor: str
     title: str
     intro: str
-    plots: list[Picture] = field(default_factory=list)
+    charts: list[Chart] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
-    folded: bool = False
-    """Whether the page hides its tables until the reader opens them."""
+    note: str = ""
+    """Method, for readers who want it; the page folds it."""
+    command: str = ""
+    """The command that measures the figures without a command of their own."""
+    warning: str = ""
+    """What its findings on the first page have to say, too."""
 
-    def find(self, text: str, subject: str = "", *, is_caption: bool = False, is_listed: bool = True) -> None:
-        """Add a :class:`Finding`; KeyError if the summary has no such subject."""
-        if subject and subject not in SUBJECTS:
-            raise KeyError(f"the summary has no subject {subject!r}")
-        self.findings.append(Finding(text, subject, is_caption, is_listed))
+    def find(self, text: str, subject: str = "", *, is_caption: bool = False) -> None:
+        """Add a :class:`Finding`."""
+        self.findings.append(Finding(text, subject, is_caption))
 
-    def plot(self, caption: str, picture: Picture, *others: str) -> None:
-        """Add a plot; ``others`` are further commands."""
-        self.plots.append(picture._replace(caption=caption, commands=picture.commands + others))
+    def chart(self, caption: str, chart: Chart, *others: str) -> None:
+        """Add a chart; ``others`` are further commands."""
+        self.charts.append(chart._replace(caption=caption, commands=chart.commands + others))
 
-    def plot_finding(self, text: str, picture: Picture, subject: str = "", *others: str) -> None:
-        """Add a :meth:`plot` whose caption is a finding."""
-        self.plot(text, picture, *others)
+    def commands(self, item: Chart | Table) -> list[str]:
+        """The commands that measure a chart or table, in few lines."""
+        return [*merged(item.commands), *([self.command] if self.command else [])]
+
+    def chart_finding(self, text: str, chart: Chart, subject: str = "", *others: str) -> None:
+        """Add a :meth:`chart` whose caption is a finding."""
+        self.chart(text, chart, *others)
         self.find(text, subject, is_caption=True)
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
@@ -107,10 +144,20 @@ class Section:
         text = f"{subject} by {tool}, other figures by {others}: do not compare them. {command} measures them again."
         self.find("" if tool == others else text)
 
+    def name_missing(self, formats: Iterable[str], known: Iterable[str], command: str) -> None:
+        """Name the formats that the study behind this chapter does not have, with a command that measures them."""
+        missing = [name for name in formats if name not in set(known)]
+        if missing:
+            self.find(f"Not in this study: {', '.join(missing)}. {command} measures such a format.")
+
     @property
     def shown(self) -> list[Finding]:
         """The findings of the section that say something."""
-        return [finding for finding in self.findings if finding.text and finding.is_listed]
+        return [finding for finding in self.findings if finding.text]
+
+    def name(self, item: Chart | Table) -> str:
+        """The anchor of a chart or table, which is also the name of its file."""
+        return f"{self.anchor}-{slug(item.title if isinstance(item, Chart) else item.caption)}"
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:
@@ -150,8 +197,12 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
         return Cell("–")
     against = "" if base is None else compared(value, base)
     against = "smallest" if against and value == base else against
-    spread = "all samples equal" if value.low == value.high and have_spreads([value]) else value.spread
+    spread = "" if value.low == value.high and have_spreads([value]) else value.spread
     nand2 = "" if value.nand2 is None else f"{number(value.nand2)} NAND2"
     return Cell(
-        number(value.median), " · ".join(part for part in (spread, nand2, against) if part), value.source, value.median
+        number(value.median),
+        " · ".join(part for part in (spread, nand2, against) if part),
+        value.source,
+        value.median,
+        value.command,
     )

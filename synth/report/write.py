@@ -1,58 +1,92 @@
-"""Write the report's files from its data, either all or none: a page, the same as Markdown without plots, and data."""
+"""Write the report's files from its data, either all or none: pages, a text without charts, and data."""
 
 import csv
 import io
 import json
 import re
 import shutil
-from base64 import b64encode
 from collections.abc import Iterable, Iterator
-from hashlib import sha256
+from importlib.resources import files as resources
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from hwgen.tools.files import staging, write_files
 from synth.area.rows import Row
 from synth.report.content import Content
 from synth.report.data import Report
-from synth.report.sections import Cell, Command, Table
+from synth.report.points import as_json
+from synth.report.sections import Cell, Chart, Command, Table
 
-_PAGE = Path(__file__).parent / "render"
-"""The folder of the page's template, style and script."""
+_SITE = Path(__file__).parent / "site"
+"""The templates, the style and the scripts of the pages."""
+RENEWED = 60
+"""Seconds after which pages are renewed while figures are measured."""
+_COPIED = ("style.css", "site.js", "compare.js")
 _FIRST = ("component", "format", "target", "recipe", "best_recipe", "metric", "min", "median", "max", "unit", "samples")
 _LAST = ("name", "tool", "portfolio", "renamings", "verilog_sha256", "script_sha256", "command")
 
 
 def render(report: Report, folder: str | Path) -> None:
-    """Write ``report.json``, ``report.csv``, ``report.md``, ``index.html`` and the logs of failed jobs.
+    """Write the pages, ``report.json``, ``report.csv``, ``report.md``, and the logs of failed jobs.
 
-    All files are complete before any of them appears. An older report is replaced, other files stay, a missing folder
-    is created. The same data gives the same bytes.
+    Beside the pages are their scripts, and the data of each chart and table in ``data``. All files are complete before
+    any of them appears. An older report is replaced, other files stay, a missing folder is created. The same data gives
+    the same bytes.
     """
     content = Content(report)
     files = {
         "report.json": json.dumps(report.to_json(), indent=1) + "\n",
         "report.csv": spreadsheet(report.rows),
         "report.md": "\n\n".join(_paragraphs(content)) + "\n",
-        "index.html": page(content),
+        "plotly.min.js": resources("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8"),
+        **{name: (_SITE / name).read_text(encoding="utf-8") for name in _COPIED},
+        **pages(content),
         **{failure.log: failure.output for failure in report.failures if failure.output},
     }
+    for section in content.sections:
+        items: list[Chart | Table] = [*section.charts, *section.tables]
+        for item in items:
+            files[f"data/{section.name(item)}.csv"] = _csv(item.lines())
     folder = Path(folder)
     with staging(folder) as draft:
         write_files(draft, files)
-        shutil.rmtree(folder / "logs", ignore_errors=True)
+        for old in ("logs", "data"):
+            shutil.rmtree(folder / old, ignore_errors=True)
 
 
-def page(content: Content) -> str:
-    """One HTML page with style, script and plots; a security policy blocks all network requests."""
-    environment = Environment(loader=FileSystemLoader(_PAGE), undefined=StrictUndefined, autoescape=True)
+def pages(content: Content) -> dict[str, str]:
+    """The pages by file, and the data of Compare; a security policy blocks all network requests."""
+    environment = Environment(loader=PackageLoader("synth.report", "site"), undefined=StrictUndefined, autoescape=True)
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
     environment.tests["command"] = lambda cell: isinstance(cell, Command)
-    environment.filters["base64"] = lambda text: b64encode(text.encode()).decode()
-    environment.filters["sha256"] = lambda text: b64encode(sha256(text.encode()).digest()).decode()
-    style, script = ((_PAGE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
-    return environment.get_template("page.html").render(content=content, style=style, script=script)
+    environment.filters["embedded"] = _embedded
+    environment.filters["breakable"] = _breakable
+    environment.globals["renewed"] = RENEWED if content.report.left else 0
+    data = as_json(content.points, content.report.formats)
+    pages = {"compare.json": json.dumps(data, indent=0, ensure_ascii=False) + "\n"}
+    pages["index.html"] = environment.get_template("index.html").render(content=content, compare=data, current="index")
+    for page in content.pages:
+        chapter = environment.get_template("chapter.html")
+        pages[f"{page.name}.html"] = chapter.render(content=content, page=page, current=page.name)
+    return pages
+
+
+def _breakable(text: str) -> Markup:
+    """A text whose lines may break behind each plus sign, as between the formats of a pair."""
+    return escape(text).replace("+", Markup("+<wbr>"))
+
+
+def _embedded(data: object) -> Markup:
+    """JSON within a script element, which no text in it can end."""
+    return Markup(json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def _csv(lines: Iterable[Iterable[object]]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(lines)
+    return out.getvalue()
 
 
 def spreadsheet(rows: Iterable[Row]) -> str:
@@ -60,21 +94,17 @@ def spreadsheet(rows: Iterable[Row]) -> str:
     lines = [row.to_json() for row in rows]
     keys = dict.fromkeys(key for line in lines for key in line)
     columns = [*_FIRST, *(key for key in keys if key not in {*_FIRST, *_LAST}), *_LAST]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, columns, lineterminator="\n", restval="")
-    writer.writeheader()
-    for line in lines:
-        writer.writerow(
-            {key: " ".join(map(str, value)) if isinstance(value, list) else value for key, value in line.items()}
-        )
-    return out.getvalue()
+    rest = ([line.get(column, "") for column in columns] for line in lines)
+    texts = ([" ".join(map(str, cell)) if isinstance(cell, list) else cell for cell in line] for line in rest)
+    return _csv([columns, *texts])
 
 
 def _paragraphs(content: Content) -> Iterator[str]:
     yield f"# {content.title}"
-    yield "\n".join(f"- **{subject}.** {_literal(text)}" for subject, text in content.summary)
+    texts = (*content.warnings, *(answer.text for answer in content.answers), content.verified, content.how)
+    yield "\n".join(f"- {_literal(text)}" for text in texts)
     for section in content.sections:
-        yield from (f"## {section.title}", section.intro)
+        yield from filter(None, (f"## {section.title}", section.intro, section.note))
         if section.shown:
             yield "\n".join(f"- {_literal(finding.text)}" for finding in section.shown)
         yield from map(markdown, section.tables)

@@ -28,8 +28,8 @@ from hwgen.blocks.catalog import build
 from synth import report
 from synth.report.figures import Figure
 from synth.report.plan import Family, Point
-from synth.report.study import Study
 from synth.studies.script import parser, status
+from synth.studies.study import Study
 
 Codes = NDArray[Any]
 Numbers = NDArray[np.float32]

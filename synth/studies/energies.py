@@ -22,11 +22,11 @@ from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
-from synth.report import speeds
 from synth.report.figures import Figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point
-from synth.report.study import Study
+from synth.studies import speeds
 from synth.studies.script import parser, status
+from synth.studies.study import Study
 
 CURVES = speeds.FORMATS
 """Formats whose MAC is measured from small to fast."""

@@ -38,9 +38,9 @@ from synth.area.timing import opensta
 from synth.report.chapters import speed
 from synth.report.figures import Figure, number
 from synth.report.plan import REPORT_ACCUMULATOR, Point
-from synth.report.speeds import VARIED, Speeds, mac
-from synth.report.study import Study
 from synth.studies.script import Check, parser, status
+from synth.studies.speeds import VARIED, Speeds, mac
+from synth.studies.study import Study
 
 ALLOWED = 1.02
 """Areas that a figure may have, as multiples of the limit."""

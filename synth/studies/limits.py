@@ -26,9 +26,9 @@ from synth.area.plan import area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.area.runner import LocalPool, Pool
-from synth.report import study
 from synth.report.figures import Figure, number
 from synth.report.measured import figure
+from synth.studies import study
 from synth.studies.script import Check, parser, status
 
 FLOWS = {"cyclonev": "stock", "xc7": "stock", "liberty": "amap"}

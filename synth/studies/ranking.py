@@ -23,10 +23,10 @@ from synth.area.rows import Row
 from synth.area.runner import LocalPool
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
-from synth.report import study
 from synth.report.figures import Figure, listing, number, ranked
 from synth.report.measured import by_format, columns
 from synth.report.plan import FORMATS, PARTS
+from synth.studies import study
 from synth.studies.script import parser, status
 
 MEASURED = ("multiplier", "mac")

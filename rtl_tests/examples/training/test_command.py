@@ -72,7 +72,7 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
         str(tmp_path / "store"),
     ]
     assert hwgen(command) == 0
-    page = (out / "index.html").read_text()
+    page = (out / "training.html").read_text()
     assert '<section id="training">' in page
     assert "These networks were trained from fewer seeds, or in fewer iterations, than the study has" in page
     assert json.loads((out / "report.json").read_text())["study"] == json.loads(whole)

@@ -38,7 +38,7 @@ from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import read_cells
 from synth.proof.verify import Subject, begin
-from synth.report import speeds
+from synth.studies import speeds
 
 GATES = liberty.GATES
 ENCODER = ["verify", "encoder", "--format", "hif8", "--from", "binary16"]

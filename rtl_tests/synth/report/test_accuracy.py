@@ -49,12 +49,15 @@ def section(data):
 def test_the_study_as_tables():
     chapter = section(DIGITS)
     assert "200 test images" in chapter.intro
-    assert "one image is 0.5% of accuracy" in chapter.intro
-    formats, study = chapter.tables
-    assert [[cell.text for cell in row] for row in formats.rows] == [
-        ["binary32", "98.0%", "reference", ""],
-        ["hif8", "97.1%", "28.7 dB", "equal in 1,234 steps"],
+    assert "one image is 0.5% of accuracy" in chapter.note
+    (study,), (chart,) = chapter.tables, chapter.charts
+    assert [finding.text for finding in chapter.shown] == [
+        "Results of the Verilog and of the reference model are equal in 1,234 steps (hif8)."
     ]
+    assert {trace["name"]: dict(zip(trace["y"], trace["x"], strict=True)) for trace in chart.data} == {
+        "unscaled": {"a": 10, "b": 20, "c": 30, "d": 1},
+        "calibrated": {"a": 12, "b": 15, "c": 30.5, "d": 33},
+    }
     kinds = ("binary16", "bfloat16", "exact")
     assert study.columns == (
         "format",
@@ -68,7 +71,10 @@ def test_the_study_as_tables():
 
 def test_without_a_study_there_is_one_table_and_without_data_no_section():
     chapter = section({key: value for key, value in DIGITS.items() if key != "study"})
-    assert len(chapter.tables) == 1
+    assert [[(cell.text, cell.small) for cell in row] for row in chapter.tables[0].rows] == [
+        [("binary32", ""), ("reference", "98.0%")],
+        [("hif8", ""), ("28.7 dB", "97.1%")],
+    ]
     assert accuracy.digits(None) is None
 
 

@@ -129,9 +129,9 @@ def test_rows_of_a_sweep_are_shown(swept, tmp_path):
     file.write_text(json.dumps(swept))
     words = ["report", "--sweep", str(file), "-o", str(tmp_path / "out"), "--store", str(tmp_path / "store")]
     assert main(words) == 0
-    page = (tmp_path / "out" / "index.html").read_text()
+    pages = "".join(page.read_text() for page in (tmp_path / "out").glob("*.html"))
     for anchor in ("mac", "encoders", "accumulators", "speed", "failures"):
-        assert f'<section id="{anchor}">' in page
+        assert f'<section id="{anchor}">' in pages
 
 
 def test_texts_of_a_sweep_are_no_markdown(swept, tmp_path):
@@ -143,7 +143,7 @@ def test_texts_of_a_sweep_are_no_markdown(swept, tmp_path):
     file.write_text(json.dumps(swept | {"rows": rows}))
     render(with_sweeps(assemble([], []), [load.sweep(str(file), "sweep")]), tmp_path / "out")
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "smallest MAC into binary16: one &lt;b>" in text
+    assert "Gates: one &lt;b> has the smallest MAC" in text
 
 
 def test_a_row_without_a_key_is_refused_or_the_key_is_not_needed(swept, tmp_path):

@@ -55,7 +55,7 @@ def test_a_pair_adds_a_job_per_target_unless_the_claims_have_it(monkeypatch):
     few, default = planned(both, False), planned(FORMATS, True)
     monkeypatch.setattr(plan, "EXTRAS", [extra for extra in plan.EXTRAS if extra.block.format != PAIR])
     assert few - planned(both, False) == {(build("mac", PAIR).name, target) for target in plan.EXTRA_TARGETS}
-    assert default == planned(FORMATS, True)
+    assert default == planned(FORMATS, True)  # which have the pair
 
 
 def test_without_measurements_there_is_no_section():

@@ -16,8 +16,8 @@ from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
-from synth.report.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 from synth.report.write import render
+from synth.studies.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 
 
 def point(delay, area, spread=1.0):
@@ -57,40 +57,6 @@ def test_no_point_beats_the_front_in_both():
     assert at([a, b, e], 0.9) is None
 
 
-@pytest.mark.parametrize(
-    ("small", "fast", "cells"),
-    [
-        ([(60, 190), (90, 100)], [(30, 250), (60, 140)], ("60", "30", "from 90 FO4", "60 to 90 FO4")),
-        ([(60, 190), (90, 100)], [(30, 250), (60, 80)], ("60", "30", "–", "from 60 FO4")),
-        ([(20, 190), (90, 70)], [(30, 250), (60, 200)], ("20", "30", "from 30 FO4", "–")),
-        (
-            [(60, 191), (70, 150), (90, 100)],
-            [(30, 250), (60, 190), (70, 140), (80, 135)],
-            ("60", "30", "from 90 FO4", "70 to 90 FO4"),
-        ),
-        ([(60, 191), (90, 100)], [(30, 250), (60, 190)], ("60", "30", "from 90 FO4", "–")),
-        ([(30, 250), (60, 80)], [(30, 201), (60, 90)], ("30", "30", "from 60 FO4", "30 to 60 FO4")),
-        ([(20, 190), (90, 70)], [(30, 150), (60, 100), (90, 71)], ("20", "30", "–", "30 to 90 FO4")),
-        ([(30, 250), (60, 80)], [(30, 201), (60, 70)], ("30", "30", "–", "from 30 FO4")),
-        (
-            [(30, 200), (60, 100), (90, 90)],
-            [(30, 100), (60, 99), (90, 50)],
-            ("30", "30", "–", "30 to 60 FO4, from 90 FO4"),
-        ),
-    ],
-)
-def test_both_goals_are_compared(small, fast, cells):
-    rows = timed_rows("hif8", small) + timed_rows("hif8", fast, optimize="speed") + timed_rows("e2m1", small)
-    table = speed.section(rows, None, "").tables[-1]
-    assert table.caption == "Built for area, and for speed: delays within which one is smaller"
-    delays, better = (f"{delay} FO4" for delay in cells[:2]), cells[2:]
-    assert [[cell.text for cell in row] for row in table.rows] == [
-        ["MAC into binary16, Gates, hif8", *delays, *better],
-    ]
-    alone = speed.section(timed_rows("hif8", small), None, "")
-    assert len(alone.tables) == 1
-
-
 def test_the_cheapest_at_each_speed():
     rows = (
         timed_rows("slim", [(40, 100), (10, 200)])
@@ -109,27 +75,30 @@ def test_the_cheapest_at_each_speed():
 
 
 def test_a_section_of_curves(tmp_path):
-    rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m3", [(30, 90)])
+    rows = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("e5m2b1", [(30, 90)])
+    rows += timed_rows("e5m3", [(30, 80)])  # its codes have nine bits
     report = with_sweeps(assemble([], []), [Sweep(tuple(rows), (Failure("n", "t", "e"),))])
-    assert report.formats == ("hif8", "e5m3")
+    assert report.formats == ("hif8", "e5m2b1", "e5m3")
     render(report, tmp_path)
-    page = (tmp_path / "index.html").read_text()
+    page = (tmp_path / "speed.html").read_text()
     assert '<section id="speed">' in page
-    smallest = "e5m3 has the smallest area of 2 formats (90 NAND2); hif8 has the largest (+122%)"
+    smallest = "e5m2b1 has the smallest area of 2 8-bit formats (90 NAND2); hif8 has the largest (+122%)"
     assert f"MAC into binary16, Gates, within 30 FO4: {smallest}." in page
-    assert '<section id="mac">' not in page  # areas of sized cells are not comparable with the other areas
+    assert not (tmp_path / "area.html").exists()  # areas of sized cells are not comparable with the other areas
 
 
 def test_the_section_shows_the_file():
     speeds = load.speeds()
     section = speed.section([], speeds, speeds.tool)
     assert {row.component for row in speeds.rows} == {"mac", *(block for block, _, _ in BLOCKS)}
-    *tables, both = section.tables
-    assert len(tables) == len(speed.groups(speeds.rows)) >= 2 + 2 * len(OTHERS) + 6
-    assert len(both.rows) == len(FORMATS) + len(OTHERS) + len(BLOCKS)
-    several = [len(table.rows) for table in tables if len(table.rows) > 1]
-    assert len(section.plots) == len(several)
-    assert several[:2] == [len(FORMATS)] * 2
+    *tables, single = section.tables
+    groups = [speed.fronts(rows) for rows in speed.groups(speeds.rows).values()]
+    several = [len(curves) for curves in groups if len(curves) > 1]
+    assert len(groups) >= 2 + 2 * len(OTHERS) + 6
+    assert [len(table.rows) for table in tables] == several
+    assert len(single.rows) == len(groups) - len(several)
+    assert len(section.charts) == len(several)
+    assert several[:2] == [len({row.format for row in speeds.rows} & {*FORMATS})] * 2
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
     assert speed.section([], speeds, "yosys 1").shown[0].text.startswith(text)
     assert speed.section([], speeds, "yosys 1").shown[1:] == section.shown
@@ -226,16 +195,17 @@ def test_no_speed_is_claimed_of_one_sample():
     ]
     chapter = speed.section(rows, None, "t")
     assert chapter.shown == []
-    assert chapter.plots == []
+    assert chapter.charts == []
     assert chapter.tables[0].rows[0][2].small == "one sample at 10 FO4"
 
 
 def test_every_claim_is_judged_on_every_target():
-    rows = []
+    rows, steps = [], {"e5m2b1": 80, "binary8p3": 100, "e5m3": 130}
     for target in ("gates", "xc7"):
         for claim in CLAIMS:
             for (kind, name, options), area in ((claim.base, 100), (claim.block, 70)):
-                row = timed_rows(name, [(1, area)], target, component=kind, portfolio="standard", **options)[-1]
+                curve = [(1, steps.get(name, area))]
+                row = timed_rows(name, curve, target, component=kind, portfolio="standard", **options)[-1]
                 rows.append(row)
     section = papers.claims(Measured(rows, []))
     assert len(judged(section)) == 2 * len(CLAIMS)

@@ -8,11 +8,12 @@ from hwgen.blocks.catalog import build
 from synth.report import load
 from synth.report.figures import Figure
 from synth.report.plan import Family, Point
-from synth.report.sections import SUBJECTS, Cell, Section, cell
-from synth.report.study import text_of
+from synth.report.sections import Cell, Section, cell, merged
+from synth.studies.areas import Areas
 from synth.studies.fast import Sky130
+from synth.studies.study import text_of
 
-STUDIES = [load.dots, load.speeds, load.energies, Sky130.load]
+STUDIES = [load.dots, load.speeds, load.energies, Sky130.load, Areas.load]
 
 
 def test_a_family_expands_in_the_order_of_its_fields():
@@ -53,19 +54,32 @@ def test_a_point_that_the_file_lacks_has_no_rows(study):
 
 
 def test_cells_are_made_of_their_content():
-    shown = Cell("2", "1 to 3", "recipe r, t: c", 2)
+    shown = Cell("2", "1 to 3", "recipe r, t: c", 2, "c")
     assert [cell(Figure(1, 2, 3, "u", "r", "t", "c")), cell("a"), cell(shown)] == [shown, Cell("a"), shown]
     assert [cell(1234.5), cell(None)] == [Cell("1,234", value=1234.5), Cell("–")]
     with pytest.raises(TypeError, match=r"^a cell cannot be made of \[\]$"):
         cell([])
 
 
-def test_findings_are_listed_unless_they_say_nothing_or_are_the_summarys():
+def test_findings_are_listed_unless_they_say_nothing():
     section = Section("anchor", "Title", "Intro.")
     for text in ("One.", "", "Two.", "One."):
-        section.find(text, SUBJECTS[0])
-    section.find("Three.", SUBJECTS[1], is_listed=False)
-    section.find("Four.")
-    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One.", "Four."]
-    with pytest.raises(KeyError, match="the summary has no subject 'another'"):
-        section.find("Five.", "another")
+        section.find(text, "subject")
+    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One."]
+    section.name_missing(["a", "b"], ["a"], "command")
+    section.name_missing(["a"], ["a"], "command")
+    assert [finding.text for finding in section.shown[3:]] == ["Not in this study: b. command measures such a format."]
+
+
+def test_commands_that_differ_in_the_format_alone_are_a_loop():
+    two = [f"hwgen area mac --format {name} --target gates" for name in ("hif8", "ocp_e4m3+ocp_e5m2")]
+    code = [f"python -c \"print(golden.get('{name}'))\"" for name in ("hif8", "e5m3")]
+    other = "hwgen area mac --format 'my own.toml' --target gates"
+    sums = "hwgen area dot --format hif8; hwgen area readout --format e5m3"
+    assert merged([two[0], other, *code, sums, two[1], two[0]]) == [
+        "for f in hif8 ocp_e4m3+ocp_e5m2; do hwgen area mac --format $f --target gates; done",
+        other,
+        "for f in hif8 e5m3; do python -c \"print(golden.get('$f'))\"; done",
+        sums,
+    ]
+    assert merged(two[:1]) == two[:1]

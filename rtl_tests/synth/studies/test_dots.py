@@ -15,8 +15,8 @@ from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.plan import area_jobs
 from synth.area.runner import Outcome
 from synth.report import load
-from synth.report import study as module
 from synth.studies import dots as study
+from synth.studies import study as module
 from synth.studies.dots import BLOCK_DATA, BLOCKS, DATA, OPERANDS, SEEDS, SUMMED, TERMS, Dots
 from synth.studies.script import status
 

@@ -10,8 +10,8 @@ from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.recipes import PORTFOLIOS, SPEED
 from synth.area.store import Store
 from synth.report import load
-from synth.report.speeds import Speeds
 from synth.studies import fast
+from synth.studies.speeds import Speeds
 
 STALE = "`make fast` measures it again"
 LIMIT = fast.limits()[0]

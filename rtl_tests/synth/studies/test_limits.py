@@ -10,8 +10,7 @@ from hwgen.tools.process import ToolError
 from synth.area.liberty import GATES, read_all
 from synth.area.recipes import SPEED
 from synth.area.runner import Outcome
-from synth.report import study
-from synth.studies import limits
+from synth.studies import limits, study
 from synth.studies.script import status
 
 LIBRARIES = read_all([str(GATES)])

@@ -8,9 +8,8 @@ from hwgen.tools.yosys import YosysError
 from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.liberty import GATES
 from synth.area.runner import Outcome
-from synth.report import study
 from synth.report.figures import Figure
-from synth.studies import ranking
+from synth.studies import ranking, study
 from synth.studies.script import status
 
 

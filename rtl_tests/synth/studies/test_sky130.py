@@ -14,11 +14,10 @@ from synth.area.digest import fingerprint
 from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS
 from synth.area.liberty import GATES
 from synth.area.store import Store
-from synth.report import study
-from synth.report.speeds import Speeds
-from synth.studies import fast
+from synth.studies import fast, study
 from synth.studies.fast import Sky130
 from synth.studies.script import parser, status
+from synth.studies.speeds import Speeds
 
 STALE = "`make fast` with the library measures it again"
 SKY130 = Sky130.load()

@@ -1,36 +1,60 @@
 """The chapters on accuracy: how well formats represent data beside the area of their MACs, and formats on real data."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from operator import attrgetter
 from statistics import fmean
 
 import golden
 from golden import Format, Refusal
+from synth.report import charts
 from synth.report.data import Accuracy, Ratio, Score
-from synth.report.figures import Figure, front, have_spreads, listing, number, ranked
+from synth.report.figures import Figure, front, have_spreads, listing, number, ranked, smallest_sentence
 from synth.report.measured import Measured
-from synth.report.plan import REPORT_ACCUMULATOR
-from synth.report.render import plots
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
 SCALES = range(-16, 17)
 """Exponents of the standard deviations over which the mean and the lowest ratio are taken."""
-_SCALINGS = {"none": "unscaled"}
-"""Scalings of the study of real data whose column has another name."""
+_GOOD = 30
+"""An SNR in dB that many formats of eight bits have, about that of four significand bits."""
 
 
 def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
-    """Signal-to-noise ratios by format, without unknown names and pairs of formats behind a select pin."""
+    """Signal-to-noise ratios and binades by format, without unknown names; of a pair the better format counts."""
     known = {}
     for fmt in formats:
+        name = fmt if isinstance(fmt, str) else fmt.name
         try:
-            best = golden.best_scale(fmt)
+            each = [_ratio(part) for part in (name.split("+") if "+" in name else [fmt])]
         except Refusal:
             continue
-        by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
-        known[fmt if isinstance(fmt, str) else fmt.name] = Ratio(round(best.snr, 4), best.exponent, tuple(by_scale))
+        by_scale = tuple(map(max, zip(*(ratio.by_scale for ratio in each), strict=True)))
+        binades = max(ratio.binades or 0 for ratio in each)
+        known[name] = replace(max(each, key=attrgetter("snr_db")), by_scale=by_scale, binades=binades)
     return known
+
+
+def _ratio(name: Format | str) -> Ratio:
+    fmt = golden.get(name)
+    best = golden.best_scale(fmt)
+    by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
+    (_, most), (_, least) = map(math.frexp, (fmt.largest, fmt.smallest))
+    return Ratio(round(best.snr, 4), best.exponent, tuple(by_scale), most - least + 1, fmt.width)
+
+
+def widths(ratios: Mapping[str, Ratio]) -> dict[str, int]:
+    """Bits of the codes of the formats that have ratios, and of those that a report compares by default."""
+    usual = {name: golden.get(name.partition("+")[0]).width for name in FORMATS}
+    return usual | {name: ratio.bits for name, ratio in ratios.items() if ratio.bits}
+
+
+def parts(names: Iterable[str]) -> list[str]:
+    """The names, with the formats of pairs in the place of pairs, each once."""
+    return list(dict.fromkeys(part for name in names for part in name.split("+")))
 
 
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
@@ -45,54 +69,43 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     section = Section(
         "tradeoff",
         "Area against accuracy",
-        f"Area of a MAC into {REPORT_ACCUMULATOR} over the signal-to-noise ratio (SNR) of Gaussian data rounded to its "
-        "format. The data is scaled by the power of two that gives the format its highest SNR. The best trade-offs, "
-        "joined by the grey line, are the formats that no other format beats in both median area and SNR. Formats of "
-        "equal precision have nearly the same SNR at that scale, which says nothing about range. What range and "
-        "tapered precision achieve shows in data that is not scaled to suit: in the mean and the lowest SNR over "
-        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}.",
+        f"How well a format represents Gaussian data, beside the area of its MAC into {REPORT_ACCUMULATOR}.",
+        note="SNR is the signal-to-noise ratio of data that was rounded to a format, at the power-of-two scale that "
+        "suits the format best. Formats of equal precision have nearly the same there, which says nothing about range. "
+        "Range and tapered precision show in data that is not scaled to suit: in the mean and the lowest SNR over "
+        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}. Of a pair of formats, the better one counts at each "
+        "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    mean = {name: round(fmean(known.by_scale), _DIGITS) for name, known in accuracy.items() if known.by_scale}
-    for target, figures in by_target.items():
-        column = measured.columns[target]
-        edge = best_formats(figures, ratio)
-        points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
-        best = [point for name in edge for point in points[name]]
-        title = f"Area against SNR, {column.title}"
-        picture = plots.fronts(points, best, title, "quantization SNR [dB]", column.axis, "pre")
-        snr = (f"python -c \"import golden; print(golden.best_scale('{name}'))\"" for name in figures)
-        sentence = f"{column.title}, best trade-offs between median area and SNR: {_points(edge, ratio, figures)}."
-        section.plot_finding(sentence, picture, "Accuracy for area" if target == "gates" else "", *snr)
-    names = dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
-    scaled = {name: accuracy[name].by_scale for name in names if name in mean}
-    if 1 < len(scaled) <= plots.MOST_NAMES:
+    target, figures = next(iter(by_target.items()))
+    each = f"for f in {' '.join(parts(figures))}; do"
+    section.command = f"{each} python -c \"import golden; print(golden.best_scale('$f'))\"; done"
+    column, edge = measured.columns[target], best_formats(figures, ratio)
+    points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
+    best, labels = [point for name in edge for point in points[name]], ("quantization SNR [dB]", column.axis)
+    ends = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {column.unit})" for name in edge]
+    sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(ends)}."
+    picture = charts.fronts(points, best, f"Area against SNR, {column.title}", *labels, "pre")
+    section.chart_finding(sentence, picture)
+    good = {name: value for name, value in measured.eight(figures).items() if ratio[name] >= _GOOD}
+    sentence = smallest_sentence(good, f"MAC of the 8-bit formats with an SNR of at least {_GOOD} dB", column.title)
+    section.find(sentence, "Accuracy for area")
+    names = ranked(figures)
+    scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
+    if 1 < len(scaled) <= charts.MOST_NAMES:
         series = {name: dict(zip(SCALES, map(Figure.exact, each), strict=True)) for name, each in scaled.items()}
         title, axes = "SNR over the scale of Gaussian data", ("standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
-        snr = (f"python -c \"import golden; print(golden.quantization_snr('{name}', 1.0))\"" for name in scaled)
-        section.plot(caption, plots.lines(series, title, *axes), *snr)
-    for target, figures in by_target.items():
-        edge = best_formats({name: figures[name] for name in figures if name in mean}, mean)
-        if len(scaled) > 1:
-            text = f"best trade-offs between median area and the mean SNR over scales from 2^{SCALES[0]} to"
-            sentence = f"{measured.columns[target].title}, {text} 2^{SCALES[-1]}: {_points(edge, mean, figures)}."
-            section.find(sentence, "Range for area" if target == "gates" else "")
+        section.chart(caption, charts.lines(series, title, *axes))
     rows = []
     for name in names:
         known = accuracy[name]
         own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
         over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
-        rows.append((name, own, *(over or (None, None)), *(figures.get(name) for figures in by_target.values())))
-    heads = ("format", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales")
-    head = (*heads, *(measured.columns[target].head for target in by_target))
-    section.table(f"Accuracy and area of MACs into {REPORT_ACCUMULATOR}", head, rows)
+        rows.append((name, known.bits, own, *(over or (None, None)), str(known.binades or "–")))
+    head = ("format", "bits", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales", "binades")
+    section.table("Accuracy of formats", head, rows)
     return section
-
-
-def _points(names: Iterable[str], ratio: Mapping[str, float], figures: Mapping[str, Figure]) -> str:
-    areas = {name: f"{number(figures[name].median)} {figures[name].unit}" for name in names}
-    return listing([f"{name} ({ratio[name]} dB, {area})" for name, area in areas.items()])
 
 
 def best_formats(figures: Mapping[str, Figure], ratio: Mapping[str, float]) -> list[str]:
@@ -107,35 +120,46 @@ def digits(accuracy: Accuracy | None) -> Section | None:
     section = Section(
         "accuracy",
         "The formats on real data",
-        f"A small classifier of handwritten digits, trained in float32, runs on {accuracy.images} test images "
-        "(examples/digits.py). Weights and activations are quantized, either unscaled or calibrated: scaled by powers "
-        "of two that HiFloat8's Algorithm 1 finds on training images. Products are summed in each accumulator. The "
-        f"task is easy, and one image is {1 / accuracy.images:.1%} of accuracy; the signal-to-noise ratio (SNR) of the "
-        "network's outputs, compared with float32, distinguishes formats better.",
+        f"A classifier of handwritten digits, trained in float32 and then quantized, on {accuracy.images} test images.",
+        note="examples/digits.py. Weights and activations are either unscaled or calibrated: scaled by powers of two "
+        "that HiFloat8's Algorithm 1 finds on training images. The task is easy, and one image is "
+        f"{1 / accuracy.images:.1%} of accuracy; the SNR of the outputs, against float32, says more.",
+        command="python examples/digits.py --json build/digits.json",
     )
-    body = []
+    equal: dict[int, list[str]] = {}
     for score in accuracy.scores:
-        steps = Cell(f"equal in {score.rtl_cases:,} steps", value=score.rtl_cases) if score.rtl_cases else ""
-        body.append((score.format, number_cell(score.accuracy, ".1%"), _snr(score), steps))
-    columns = ("format", "accuracy", "SNR of outputs", "Verilog and reference model")
-    caption = f"Accuracy by format, calibrated scales, sums in {accuracy.accumulator}"
-    section.table(caption, columns, body)
-    if accuracy.study:
-        _study(section, accuracy.study)
+        equal.setdefault(score.rtl_cases, []).append(score.format)
+    texts = [f"equal in {cases:,} steps ({listing(names)})" for cases, names in equal.items() if cases]
+    section.find(f"Results of the Verilog and of the reference model are {listing(texts)}." if texts else "")
+    kept = [score for score in accuracy.scores if not score.is_reference]
+    shown = [score for score in accuracy.study if score.accumulator == accuracy.accumulator] or kept
+    series: dict[str, dict[str, Figure]] = {}
+    for score in shown:
+        if score.snr_db is not None:
+            series.setdefault(_SCALINGS.get(score.scaling, score.scaling), {})[score.format] = Figure.exact(
+                score.snr_db
+            )
+    title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
+    section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
+    cells = {
+        (score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}")
+        for score in accuracy.study or accuracy.scores
+    }
+    formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
+    columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
+    head = (
+        f"{accumulator or accuracy.accumulator}, {_SCALINGS.get(scaling, scaling)}" for scaling, accumulator in columns
+    )
+    rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
+    section.table("SNR of outputs, and accuracy, by format, scaling and accumulator", ("format", *head), rows)
     return section
 
 
-def _study(section: Section, scores: Sequence[Score]) -> None:
-    """SNR and accuracy: a row for each format, a column for each scaling and accumulator."""
-    cells = {(score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}") for score in scores}
-    formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
-    columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (f"{accumulator}, {'unscaled' if scaling == 'none' else scaling}" for scaling, accumulator in columns)
-    rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
-    section.table("SNR of outputs, and accuracy, by format, accumulator and scaling", ("format", *head), rows)
+_SCALINGS = {"none": "unscaled", "": "calibrated"}
+"""Ways of scaling in words."""
 
 
-def _snr(score: Score, small: str = "") -> Cell:
+def _snr(score: Score, small: str) -> Cell:
     if score.is_reference:
         return Cell("reference", small)
     if score.snr_db is None:

@@ -10,44 +10,39 @@ from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
+from synth.report import charts
 from synth.report.chapters import speed
-from synth.report.figures import DELAYS, compared, listing, number, ranked, smallest_sentence
+from synth.report.chapters.accuracy import widths
+from synth.report.figures import DELAYS, compared, eight, ranked, smallest_sentence
 from synth.report.measured import columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.render import plots
 from synth.report.sections import Cell, Command, Section, Table, number_cell
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
 _TITLE = "Gates"
-_AREA = "NAND2"
-_FO4 = "FO4"
-_INTRO = (
-    "Netlists are simulated with a delay for each cell, on numbers that are rounded to the format; where there is an "
-    "accumulator, their products are added to a running sum. Every result equals that of the reference model. Glitches "
-    "(a net changes, and changes back within one operation) are counted; wires, buffers of the clock and, on our own "
-    "gates, leakage are not. Their unit is C·V²: C is the input capacitance of a unit inverter, V the supply voltage. "
-    "A figure is the median over the renamings, by that recipe of the portfolio standard which has the smallest area, "
-    "not the least energy, and MACs are built for area. Energy against delay chooses among all recipes of the "
-    "portfolio speed, and a format's line among MACs built for area and for speed; its limits are "
-    f"{listing([number(share) for share in speed.DEADLINES])} times the shortest delay that every format reaches. "
-    "docs/energy.md describes the method."
+_INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
+_NOTE = (
+    "Operands are rounded to the format; where there is an accumulator, their products are added to a running sum. "
+    "Every result equals that of the reference model. Wires, buffers of the clock and, on our own gates, leakage are "
+    "not counted. The unit is C·V²: C is the input capacitance of a unit inverter, V the supply voltage. A figure is "
+    "the median over the renamings, by that recipe of the portfolio standard which has the smallest area, not the "
+    "least energy. Energy against delay chooses among all recipes of the portfolio speed, and among MACs built for "
+    "area and for speed. docs/energy.md describes the method."
 )
 
 
-def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Section | None:
+def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: Sequence[str] = ()) -> Section | None:
     """The results of the study, and the energies among the report's ``rows``; None if there are neither.
 
-    ``tool`` made the netlists of the other sections.
+    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named.
     """
     if energies is None and not rows:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO)
+    section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE, command="make energy")
     if energies is not None:
-        section.intro += (
-            " Figures other than those of sweeps are those of synth/report/energies.json, which make energy writes; "
-            f"this report did not measure them again. Tool: {energies.tool}."
-        )
+        section.note += f" Tool: {energies.tool}."
+        section.name_missing(formats, FORMATS, "hwgen energy mac --format NAME")
         section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
         for part in (_formats, _curves, _data, _costs):
             part(section, energies)
@@ -58,13 +53,15 @@ def section(energies: Energies | None, rows: Sequence[Row], tool: str) -> Sectio
 
 def _formats(section: Section, energies: Energies) -> None:
     """Energy of a MAC by format, beside its area."""
-    rows = {name: energies.row(point(mac(name))) for name in FORMATS}
+    points = {name: point(mac(name)) for name in FORMATS}
+    rows = {name: energies.row(known) for name, known in points.items() if energies.curve(known)}
     figures = {name: figure(row) for name, row in rows.items()}
     title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
-    picture = plots.bars(figures, title, f"energy of an operation [{unit}]")
-    sentence = smallest_sentence(figures, f"energy of a MAC into {REPORT_ACCUMULATOR}", _TITLE)
-    section.plot_finding(sentence, picture, "Energy")
-    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", f"area [{_AREA}]", "energy / area")
+    picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
+    sentence = smallest_sentence(eight(figures, widths({})), what, _TITLE)
+    section.chart_finding(sentence, picture, "Energy")
+    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []
     for name in ranked(figures):
         row, size = rows[name], area(rows[name]).median
@@ -77,17 +74,19 @@ class Curves:
     """Energy against delay: the fronts of both MACs of each format."""
 
     def __init__(self, energies: Energies):
-        rows = {key: energies.curve(point(mac(key[0], goal=key[1]), SPEED)) for key in product(CURVES, GOALS)}
+        found = {key: energies.curve(point(mac(key[0], goal=key[1]), SPEED)) for key in product(CURVES, GOALS)}
+        rows = {key: group for key, group in found.items() if group}  # an older file may lack formats
+        names = dict.fromkeys(name for name, _ in rows)
         points = {key: [speed.Point(delay(row), figure(row)) for row in group] for key, group in rows.items()}
-        self.by_goal = {goal: {name: speed.front(points[name, goal]) for name in CURVES} for goal in GOALS}
-        self.formats = {name: speed.front([*points[name, AREA], *points[name, FAST]]) for name in CURVES}
+        self.by_goal = {goal: {name: speed.front(points[name, goal]) for name in names} for goal in GOALS}
+        self.formats = {name: speed.front([*points[name, AREA], *points[name, FAST]]) for name in names}
         self.unit = self.formats[CURVES[0]][0].area.unit
 
     def within_delays(self) -> Table:
         """The least energies of MACs within delays."""
         caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
-        macs = {f"{name} built for {goal}": self.by_goal[goal][name] for name, goal in product(CURVES, GOALS)}
-        return speed.delay_table(caption, macs, speed.deadlines(self.formats), _FO4, self.unit)
+        macs = {f"{name} built for {goal}": self.by_goal[goal][name] for name, goal in product(self.formats, GOALS)}
+        return speed.delay_table(caption, macs, speed.deadlines(self.formats), "FO4", self.unit)
 
 
 def _curves(section: Section, energies: Energies) -> None:
@@ -95,36 +94,20 @@ def _curves(section: Section, energies: Energies) -> None:
     curves = Curves(energies)
     best = speed.front(point for curve in curves.formats.values() for point in curve)
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
-    axes = f"delay [{_FO4}]", f"energy of an operation [{curves.unit}]"
-    picture = plots.fronts(curves.formats, best, title, *axes)
+    axes = "delay [FO4]", f"energy of an operation [{curves.unit}]"
+    picture = charts.fronts(curves.formats, best, title, *axes, are_delays=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}, built for area or for speed"
-    section.plot_finding(speed.headline(curves.formats, what, _TITLE, _FO4), picture, "Energy")
+    section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4"), picture, "Energy")
     section.tables.append(curves.within_delays())
-    rows = speed.both_goals("", curves.by_goal[AREA], curves.by_goal[FAST], _FO4)
-    title = f"MAC into {REPORT_ACCUMULATOR} built for area, and for speed: delays within which one needs less energy"
-    section.table(title, speed.BOTH_GOALS, rows)
 
 
 def _data(section: Section, energies: Energies) -> None:
     """Energy by kind of data."""
-    rows = {kind: {name: energies.row(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
-    series = {kind: {name: figure(row) for name, row in by_name.items()} for kind, by_name in rows.items()}
-    unit, title = rows[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
-    picture = plots.groups(series, title, f"energy of an operation [{unit}]")
-    caption = "Energy of a MAC by data; numbers are multiplied by the power of two that suits the format best."
-    section.plot(caption, picture)
-
-    def changed(kind: str, name: str) -> Cell:
-        value = series[kind][name]
-        pairs = zip(rows[kind][name].samples, rows[DEFAULT_DATA][name].samples, strict=True)
-        shares = [sample / base - 1 for sample, base in pairs]
-        change = "" if kind == DEFAULT_DATA else f" · {min(shares):+.1%} to {max(shares):+.1%}"
-        return Cell(number(value.median), value.spread + change, value.source, value.median)
-
-    body = ((name, *(changed(kind, name) for kind in KINDS)) for name in SAMPLED)
-    texts = "; ".join(f"{kind}: {text}" for kind, text in KINDS.items())
-    note = f"Below are the spread, and the change from {DEFAULT_DATA} data in the same netlists. {texts}"
-    section.table(f"{title} [{unit}], {_TITLE}", ("format", *KINDS), body, note)
+    series = {kind: {name: energies.figure(point(mac(name), data=kind)) for name in SAMPLED} for kind in KINDS}
+    unit, title = series[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
+    picture = charts.groups(series, title, f"energy of an operation [{unit}]")
+    kinds = "; ".join(map(": ".join, KINDS.items()))
+    section.chart(f"Numbers are multiplied by the power of two that suits the format best. {kinds}", picture)
 
 
 def comparisons() -> Iterator[tuple[str, Point, Point]]:
@@ -152,22 +135,15 @@ def _costs(section: Section, energies: Energies) -> None:
         small, large = (area(energies.row(each)).median for each in (base, unit))
         change = Cell(compared(second, first), value=second.median / first.median)
         clock = energies.row(unit).medians["clock"]
-        body.append((text, first, second, change, clock, number_cell(large / small - 1, "+.0%")))
-    unit_text = energies.figure(point(mac(study.COSTS[0]))).unit
-    head = (
-        "",
-        f"before [{unit_text}]",
-        f"after [{unit_text}]",
-        "change of energy",
-        f"the clock's part [{unit_text}]",
-        "change of area",
-    )
+        body.append((text, first, second, clock, change, number_cell(large / small - 1, "+.0%")))
+    of = energies.figure(point(mac(study.COSTS[0]))).unit
+    energy = (f"{what} [{of}]" for what in ("before", "after", "the clock's part"))
+    head = ("", *energy, "change of energy", "change of area")
     note = (
         "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
         "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "
-        "turns between sums. A processing element also has its accumulator's register, clear and enable. A MAC's "
-        "accumulator comes from outside: the register of an exact one has several times the bits of binary16, and may "
-        "take back what the MAC saves. Neither it nor readouts are included."
+        "turns between sums. A MAC's accumulator, too, comes from outside, and its register is not included; an exact "
+        "one has several times the bits."
     )
     section.table(f"What options cost in energy, {_TITLE}", head, body, note)
 

@@ -1,16 +1,16 @@
-"""The chapters on the report itself: method, proofs, failed jobs, and every figure with its command."""
+"""The chapters on the report itself: method, proofs and failed jobs."""
 
 from collections.abc import Sequence
 
-from synth.area.recipes import RECIPES
-from synth.area.targets import LIBERTY, TARGETS
+import golden
+from golden import Refusal
+from synth.area.targets import LIBERTY
 from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
 from synth.report.data import Report
 from synth.report.figures import counted
-from synth.report.measured import Measured, figure
+from synth.report.measured import Measured
 from synth.report.sections import Cell, Command, Section
 
-_KINDS = {"lut": "LUT targets", "cells": "gates, libraries"}
 UNCHECKED = "No module had been checked on all inputs when this report was written. hwgen verify checks one"
 
 
@@ -19,27 +19,33 @@ def method(report: Report, measured: Measured) -> Section:
     section = Section(
         "method",
         "How it was measured",
-        "A recipe is a synthesis script for ABC, the logic optimizer of Yosys; a portfolio is a fixed set of recipes "
-        f"(here {report.portfolio}). Every recipe maps a module under {counted(report.renamings, 'renaming')}. A "
-        "renaming gives all internal signals other names and another order, and exchanges the inputs of half of the "
-        "commutative gates. The figure is the lowest median over the recipes; its spread is the range from that "
-        "recipe's smallest to its largest sample. Where spreads overlap, the report says no difference. In the "
-        f"portfolio speed, each recipe is a point of a curve. Tools: {report.tool}. Nothing is placed and routed, "
-        "unless a section says so.",
+        "A figure is the lowest median over the recipes; its spread is the range from that recipe's smallest to its "
+        "largest sample, and where spreads overlap, the report says no difference.",
+        note="A recipe is a synthesis script for ABC, the logic optimizer of Yosys (synth/area/recipes.py); a "
+        f"portfolio is a fixed set of recipes (here {report.portfolio}). Every recipe maps a module under "
+        f"{counted(report.renamings, 'renaming')}. A renaming gives all internal signals other names and another "
+        "order, and exchanges the inputs of half of the commutative gates. In the portfolio speed, each recipe is a "
+        f"point of a curve. Tools: {report.tool}. Nothing is placed and routed, unless a chapter says so.",
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
+    names = dict.fromkeys(part for row in report.rows for part in row.format.split("+"))
+    section.table("Names of formats", ("name", "bits", "exponent / fraction", "defined by"), map(_named, names))
     if not any(row.target == LIBERTY for row in report.rows):
         text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
         section.find(text)
-    kinds = {LIBERTY: "cells"} | {name: target.kind for name, target in TARGETS.items()}
-    used = {(kinds[row.target], row.recipe) for row in report.rows if not row.is_best}
-    recipes = []
-    for kind, scripts in RECIPES.items():
-        rows = ((name, _KINDS[kind], script or "Yosys's default") for name, script in scripts.items())
-        recipes += [row for row in rows if (kind, row[0]) in used]
-    section.table("Recipes: scripts for ABC", ("recipe", "for", "script"), recipes)
     return section
+
+
+def _named(name: str) -> tuple[str, ...]:
+    """Bits of codes, of their exponent and fraction, and who defined a format."""
+    try:
+        fmt = golden.get(name)
+    except Refusal:
+        return name, "–", "–", "a file of the report's user"
+    fields = [f"{getattr(row.exponent, 'bits', 0)} / {row.fraction_bits}" for row in fmt.rows if not row.prefix]
+    least, *_, most = sorted(row.fraction_bits for row in (fmt.rows * 2))
+    return name, str(fmt.width), fields[0] if fields else f"tapered / {least} to {most}", fmt.cite
 
 
 def failures(report: Report) -> Section | None:
@@ -50,20 +56,6 @@ def failures(report: Report) -> Section | None:
     section = Section("failures", "Jobs that failed", intro)
     rows = ((failure.name, failure.target, failure.error, failure.log) for failure in report.failures)
     section.table("Failed jobs", ("module", "target", "error", "log"), rows)
-    return section
-
-
-def figures(report: Report, measured: Measured) -> Section:
-    """A row for each area."""
-    title = "Every figure, and the command that repeats it"
-    section = Section("figures", title, "report.json has all samples.", folded=True)
-    head = ("module", "target", "figure", "unit", "spread", "recipe", "tool", "proof", "command")
-    equal, body = proved(report.evidence), []
-    for row in (row for row in (*measured.rows, *measured.optional) if row.is_best):
-        checked = "equal on all inputs" if (row.name, row.verilog_sha256) in equal else ""
-        cells = row.name, row.place, row.median, row.unit, figure(row).spread, row.recipe, row.tool, checked
-        body.append((*cells, Command(row.command)))
-    section.table("Figures", head, body)
     return section
 
 
@@ -79,9 +71,8 @@ def proved(checks: Sequence[Evidence]) -> dict[tuple[str, str], None]:
 def evidence(checks: Sequence[Evidence]) -> Section:
     """The evidence, or a sentence that there is no evidence."""
     intro = (
-        "Each module below was mapped to gates, and the gates were checked against the reference model on all inputs: "
-        "inputs are evaluated one by one or, if there are too many, a solver proves all of them. The command repeats "
-        "the check; make exhaustive checks every module."
+        "Each module was mapped to gates, which were checked against the reference model on all inputs: one by one or, "
+        "if there are too many, by a solver's proof; make exhaustive checks every module."
     )
     none = f"{UNCHECKED}, make exhaustive checks every module."
     section = Section("evidence", "Proof: every input, on the gates", intro if checks else none)

@@ -1,17 +1,16 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
-from hwgen.datapath.goal import AREA, GOALS, SPEED
+from hwgen.datapath.goal import AREA
 from synth.area.rows import Row
-from synth.report import figures
-from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
+from synth.report import charts, figures
+from synth.report.figures import Figure, counted, eight, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import columns, figure
-from synth.report.render import plots
 from synth.report.sections import Cell, Section, Table, table
-from synth.report.speeds import Speeds
+from synth.studies.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
@@ -106,101 +105,75 @@ _PHRASES = {
 """Blocks and options in words."""
 
 
-def section(rows: Sequence[Row], speeds: Speeds | None, tool: str) -> Section | None:
+def section(
+    rows: Sequence[Row],
+    speeds: Speeds | None,
+    tool: str,
+    formats: Sequence[str] = (),
+    bits: Mapping[str, int] = MappingProxyType({}),
+) -> Section | None:
     """The section on timed rows of the report and of the study; None if there are neither.
 
-    ``tool`` made the netlists of the other sections.
+    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
+    are those of codes, by format.
     """
     by_group = groups([*(speeds.rows if speeds else ()), *rows])
     if not by_group:
         return None
     titles = {column.key: column for column in columns(row for timed in by_group.values() for row in timed)}
-    ways = sorted({group.how for group in by_group})
     section = Section(
         "speed",
         "Area against delay",
-        "Each point is one recipe of the portfolio speed, a set of recipes for small to fast netlists "
-        "(synth/area/recipes.py). A format's line joins its points that no other one beats in both area and delay; the "
-        "grey line joins the best points of all formats. Areas and delays are medians over the renamings, so that "
-        "single netlists may be slower than a limit. Blocks built for speed (--optimize speed) have the same results "
-        f"(docs/fast.md). Timing: {listing(ways)}. Delays are through a combinational block, or between the registers "
-        "of a pipeline, without their setup and clock-to-output. FO4 is the delay of an inverter that drives four "
-        "inverters. Before layout, wires have no delay, or the one that a library estimates. Limits are "
-        f"{listing([number(share) for share in DEADLINES])} times the shortest delay that all formats reach. The "
-        "portfolio has other recipes than the one that areas are quoted from, and its cells have sizes: smallest areas "
-        "differ slightly from those of other chapters.",
+        "Each point is a netlist of one synthesis script; a format's line joins its points that no other one beats in "
+        "both area and delay, and the grey line the best of all formats.",
+        note="Areas and delays are medians over the renamings, so that single netlists may be slower than a limit. "
+        "Blocks built for speed (--optimize speed) have the same results (docs/fast.md). Timing: "
+        f"{listing(sorted({group.how for group in by_group}))}. Delays are through a combinational block, or between "
+        "the registers of a pipeline, without their setup and clock-to-output; FO4 is the delay of an inverter that "
+        f"drives four inverters. Limits are {listing([number(share) for share in DEADLINES])} times the shortest delay "
+        "that all formats reach. The portfolio speed has other scripts than the one that areas are quoted from, and "
+        "its cells have sizes: smallest areas differ slightly from those of other pages.",
     )
     if speeds is not None:
-        section.intro += (
-            " Figures on our own gates are those of synth/report/speeds.json, which make fast writes; this report did "
-            f"not measure them again. Tool: {speeds.tool}."
-        )
+        section.note += f" Figures on our own gates: make fast, {speeds.tool}."
+        section.command = "make fast"
         section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
+        names = {row.format for row in (*speeds.rows, *rows)}
+        section.name_missing(formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
-    drawn = [group for group, curves in by_name.items() if is_drawn(curves, most)]
-    compared: list[tuple[object, ...]] = []
+    single: list[tuple[object, ...]] = []
+    subjects = ["Speed"] * 2  # one of each goal
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         alike = [other for other in by_name if other._replace(how=group.how) == group]
         both = {other.goal for other in by_name if other._replace(goal=group.goal) == group} | {AREA}
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
-        sentence = headline(curves, f"area of {counted(len(curves), 'format')}", title, unit)
-        if group in drawn:
+        if is_drawn(curves, most):
+            known = eight(curves, bits)
+            sentence = headline(known, f"area of {counted(len(known), '8-bit format')}", title, unit) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
-            section.plot(sentence, plots.fronts(curves, best, f"Area against delay: {title}", *axes))
-        subject = "Speed" if group in drawn[:2] else ""  # one of each goal
-        section.find(sentence, subject, is_caption=group in drawn)
-        ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
-        caption = f"{title}: the smallest area within a delay"
-        section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
-        if group.goal != AREA:
-            small = by_name.get(group._replace(goal=AREA), {})
-            compared += both_goals(f"{group.block}, {column.title}, ", small, curves, unit)
-    if compared:
-        section.table("Built for area, and for speed: delays within which one is smaller", BOTH_GOALS, compared)
+            chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
+            section.chart_finding(sentence, chart, subjects.pop() if subjects else "")
+        if len(curves) > 1:
+            ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
+            caption = f"{title}: the smallest area within a delay"
+            section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
+            continue
+        ((name, curve),) = curves.items()
+        ends = ((number(end.area.median), number(end.delay)) for end in (curve[0], curve[-1]))
+        single.append((f"{name}, {title}", *(f"{area} {column.unit} at {delay} {unit}" for area, delay in ends)))
+    if single:
+        section.table("Blocks of a single format", ("block", "fastest", "smallest"), single)
     return section
 
 
 def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
     """Whether curves get a plot: single formats beside others, where ``most`` are in one group, and many do not."""
     points = (value for curve in curves.values() for point in curve for value in point)
-    return min(most, 2) <= len(curves) <= plots.MOST_NAMES and have_spreads(points)
-
-
-BOTH_GOALS = ("", *(f"{what}built for {goal}" for what in ("shortest delay, ", "") for goal in GOALS))
-"""The head of a table of :func:`both_goals`."""
-
-
-def both_goals(
-    prefix: str, small: Mapping[str, Front], fast: Mapping[str, Front], unit: str
-) -> Iterator[tuple[object, ...]]:
-    """For each name with a front built for area, ``small``, and one built for speed: their shortest delays, and the
-    delays within which one is better than the other beyond the spreads.
-    """
-    for name in (name for name in fast if name in small):
-        pair = small[name], fast[name]
-        if have_spreads(value for curve in pair for point in curve for value in point):
-            shortest = (Cell(f"{number(curve[0].delay)} {unit}", value=curve[0].delay) for curve in pair)
-            yield f"{prefix}{name}", *shortest, *(better_within(*pair, goal, unit) for goal in GOALS)
-
-
-def better_within(small: Front, fast: Front, goal: str, unit: str) -> str:
-    """E.g. ``60 to 90 FO4, from 120 FO4``: the limits within which the one that is built for a goal is better."""
-    reached = max(small[0].delay, fast[0].delay)
-    limits = sorted({point.delay for point in (*small, *fast) if point.delay >= reached})
-    runs = [(best, next(group)) for best, group in groupby(limits, lambda limit: _better(small, fast, limit))]
-    ends = [f"{number(start)} to {number(end)} {unit}" for (_, start), (_, end) in pairwise(runs)]
-    spans = [*ends, f"from {number(runs[-1][1])} {unit}"]
-    return ", ".join(span for span, (best, _) in zip(spans, runs, strict=True) if best == goal) or "–"
-
-
-def _better(small: Front, fast: Front, limit: float) -> str | None:
-    """What the better block within a delay is built for; None if the spreads overlap."""
-    one, other = (point.area for curve in (small, fast) if (point := at(curve, limit)))
-    return AREA if one.below(other) else SPEED if other.below(one) else None
+    return min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(points)
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -223,7 +196,8 @@ def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[floa
         if point is None:
             return None
         value = point.area
-        return Cell(number(value.median), f"{value.spread} at {number(point.delay)} {unit}", value.source, value.median)
+        small = f"{value.spread} at {number(point.delay)} {unit}"
+        return Cell(number(value.median), small, value.source, value.median, value.command)
 
     head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
     rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())

@@ -2,12 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from synth.area.targets import TARGETS
+from synth.report import charts
 from synth.report.chapters.accuracy import best_formats
 from synth.report.figures import Figure, counted, have_spreads, listing, number
-from synth.report.render import plots
 from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
 from synth.report.training import claims
 from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
@@ -20,9 +20,13 @@ NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
-COMMAND = "python -m examples.training"
-"""What ``make study`` runs."""
+_OLD = (
+    "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
+    "trained."
+)
 _DIVERGED = "diverged"
+_SCALED = "hif8, adaptive"
+"""The policy that stands for training in HiF8 as its paper does it."""
 _OWN = "this study's own questions"
 _OWN_WORDS = {REPRODUCED: ("holds", "hold"), NOT_REPRODUCED: ("does not hold", "do not hold")}
 """Verdicts on questions that no paper answers: of one, and of several."""
@@ -34,32 +38,38 @@ _TITLES = {
 }
 
 
-def section(study: Study | None) -> Section:
-    """Verdicts, and for each task plots and a table; a sentence if there are no results."""
+def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
+    """Verdicts, and for each task charts and a table; a sentence if there are no results.
+
+    The report's ``formats`` that no policy has are named.
+    """
     if study is None:
         return Section("training", TITLE, NO_FILE)
     section = Section(
         "training",
         TITLE,
-        "Small networks are trained in float32 except for the products of their layers. Forward and backward, these "
-        "are computed as hardware computes them, bit for bit, in the formats and accumulators of a policy. From a "
-        "seed, all policies have the same first weights and batches. A loss is that of test data, compared with "
-        f"training in binary32 from the same seed; its spread is that of {counted(len(study.seeds), 'seed')}. Figures "
-        "and verdicts are about these tasks, which are far smaller than the papers'. docs/study.md describes them. The "
-        "figures were not measured with this report: make study measures them. Versions: "
+        "Small networks are trained with all products of their layers computed bit for bit as hardware computes them, "
+        "in the formats and the accumulator of a policy; figures and verdicts are about these tasks, which are far "
+        "smaller than the papers'.",
+        note="A loss is that of test data, compared with training in binary32 from the same seed, which has the same "
+        f"first weights and batches; its spread is that of {counted(len(study.seeds), 'seed')}. docs/study.md "
+        "describes the tasks. Versions: "
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
+        command="make study",
     )
     if not _is_current(study):
-        text = (
-            "The code or the policies of the study, the reference model or NumPy have changed since these networks "
-            "were trained."
-        )
-        section.find(f"{text} make study trains them again.")
+        section.warning = _OLD
+        section.find(f"{_OLD} make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
         section.find(text)
     else:
         _claims(section, study)
+        _trained(section, study)
+    policies = [trained.policy for task in study.tasks.values() for trained in task.policies.values()]
+    used = {policy.operand(kind).fmt for policy in policies if policy and policy.is_quantized for kind in KINDS}
+    names = [name for name in formats if not set(name.split("+")) <= used]
+    section.name_missing(names, (), "A policy in synth/report/training/plan.py")
     for task in study.tasks.values():
         _task(section, study, task)
     return section
@@ -113,16 +123,30 @@ def _claims(section: Section, study: Study) -> None:
     if not body:
         return
     note = (
-        "Losses are relative to binary32's from the same seed: the median over the seeds, the lowest and the highest. "
-        "With a verdict is by how much the first loss is above the second: the mean over the seeds, whose pairs have "
-        "the same first weights and batches, and two bounds; the true mean is beyond each of them with a probability "
-        "of 5%. Losses are the same, or no higher, if both bounds are within "
-        f"{claims.MARGIN:.0%}, and lower if both are by more than that. *Lower* is not reproduced if both bounds are "
-        "higher, the others if both are beyond the margin; otherwise a claim is inside the spread or the margin, which "
-        "is no evidence for it or against it. One or two of these verdicts may be due to chance."
+        "Below a verdict is how far the first loss is above the second: the mean over the seeds and two bounds; the "
+        "true mean is beyond each of them with a probability of 5%. Losses are the same, or no higher, if both bounds "
+        f"are within {claims.MARGIN:.0%}, and lower if both are by more than that. “Lower” is not reproduced if both "
+        "bounds are higher, the others if both are beyond the margin; otherwise a claim is inside the spread, which is "
+        "no evidence for it or against it. One or two of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.table("The papers' claims about training, and verdicts", head, body, note)
+
+
+def _trained(section: Section, study: Study) -> None:
+    """Whether HiF8 trains: its losses with a scale of the loss."""
+    trained = [(task, task.policies[_SCALED].policy) for task in study.tasks.values() if _SCALED in task.policies]
+    texts = [
+        f"{task.name} {_excess(each.median)} ({_excess(each.low)} to {_excess(each.high)})"
+        for task, each in ((task, task.excess(_SCALED)) for task, _ in trained)
+    ]
+    if texts:
+        seeds, into = counted(len(study.seeds), "seed"), {policy.accumulator for _, policy in trained if policy}
+        text = (
+            f"Test loss of the policy “{_SCALED}” (scale of the loss, sums in {listing(sorted(into))}), above that of "
+        )
+        text += f"{BASE}, median and range of {seeds}: {listing(texts)}."
+        section.find(text, "Training")
 
 
 def _excess(value: float) -> str:
@@ -137,7 +161,7 @@ def _task(section: Section, study: Study, task: Task) -> None:
     title = _TITLES.get(task.name, task.name)
     found = {name: study.area(mac(trained.policy)) for name, trained in task.policies.items()}
     areas = {name: area for name, area in found.items() if area}
-    _area_plot(section, task, areas)
+    _area_charts(section, task, areas)
     _history_plot(section, task)
     body = []
     for name, trained in task.policies.items():
@@ -164,9 +188,8 @@ def _task(section: Section, study: Study, task: Task) -> None:
         f"{task.parameters:,} parameters, {task.iterations:,} iterations of {task.batch}. Lost: the largest share of "
         "operands other than zero that became zero, and that were out of range, in one of the recorded iterations of "
         "the first seed, skipped ones included. Skipped: iterations whose gradients were not used, because they "
-        "overflowed; in the seed with the most. The area is that of one MAC for all products of the policy, which "
-        "selects formats by pins if there are two; scaling is not part of it. Policies with three formats have no such "
-        "MAC."
+        "overflowed; in the seed with the most. The area is that of one MAC for all products, which selects between "
+        "two formats by pins; scaling is not part of it."
     )
     section.table(f"Policies, {title}", head, body, note)
 
@@ -190,33 +213,37 @@ def _lost_cell(trained: Trained, kind: str) -> Cell:
     return Cell("–") if lost is None else number_cell(lost[0], ".1%", f"{lost[1]:.1%} out of range")
 
 
-def _area_plot(section: Section, task: Task, areas: Mapping[str, Figure]) -> None:
-    """Loss above binary32's against area, of the policies that have both; not of one seed or one renaming."""
-    excess = {name: task.excess(name) for name in areas}
+def _area_charts(section: Section, task: Task, areas: Mapping[str, Figure]) -> None:
+    """Loss above binary32's against area, for each accumulator, of the policies that have both."""
+    by_accumulator: dict[str, dict[str, Figure]] = {}
+    for name in areas:
+        policy = task.policies[name].policy
+        if policy is not None:
+            by_accumulator.setdefault(policy.accumulator, {})[name] = task.excess(name)
+    for accumulator, excess in by_accumulator.items():
+        _area_chart(section, task, areas, accumulator, excess)
+
+
+def _area_chart(
+    section: Section, task: Task, areas: Mapping[str, Figure], accumulator: str, excess: Mapping[str, Figure]
+) -> None:
+    """The chart of an accumulator; none of fewer than two policies, of one seed or of one renaming."""
     finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
-    if len(finite) < 2 or not have_spreads([*areas.values(), *finite.values()]):
+    if len(finite) < 2 or not have_spreads([*(areas[name] for name in finite), *finite.values()]):
         return
     edge = best_formats({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit
     best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
-    sentence = (
-        f"{task.name}: no other policy has both a smaller MAC and a lower loss, relative to binary32's from the same "
-        f"seed, in the median than {listing(best)}."
-    )
     others = [name for name in excess if name not in finite]
-    sentence += f" Not in the picture, because a loss was not finite: {listing(others)}." if others else ""
+    caption = f"No other policy has both a smaller MAC and a lower median loss than {listing(best)}."
+    caption += f" Not in the chart, because a loss was not finite: {listing(others)}." if others else ""
     points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
-    policies = {name: trained.policy for name, trained in task.policies.items()}
-    scaled = [name for name in points if (policy := policies[name]) and policy.scaling != UNSCALED]
-    least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}"
-    picture = plots.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    caption = (
-        f"{sentence} Differences inside the spread decide some of these places. Accumulators differ, too; policies "
-        "without a MAC and the hardware for scales are not in the picture. Hollow marks: policies with scaling."
-    )
-    section.plot(caption, picture, COMMAND)
-    section.find(sentence, is_caption=True)
+    policies = {name: task.policies[name].policy for name in points}
+    scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
+    least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
+    chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
+    section.chart_finding(f"{caption} Open marks: policies with scaling.", chart)
 
 
 def _history_plot(section: Section, task: Task) -> None:
@@ -232,6 +259,5 @@ def _history_plot(section: Section, task: Task) -> None:
     shown = {name: shares for name, shares in series.items() if len(shares) > 1}
     if not shown:
         return
-    picture = plots.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
-    caption = "Of all gradients other than zero that are operands of products, those that became zero; first seed."
-    section.plot(caption, picture, COMMAND)
+    picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
+    section.chart("Of all gradients other than zero, those that became zero; first seed.", picture)

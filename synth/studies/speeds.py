@@ -1,5 +1,6 @@
-"""The study of speed: MACs and other blocks that it measures from small to fast, and its rows in ``speeds.json``, which
-``make fast`` writes.
+"""The study of speed: MACs and other blocks that it measures from small to fast, and its rows.
+
+``make fast`` writes them to ``synth/report/speeds.json``.
 """
 
 from collections.abc import Sequence
@@ -10,12 +11,13 @@ from typing import Any, ClassVar
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
+from synth import report
 from synth.area.recipes import SPEED
-from synth.report.plan import REPORT_ACCUMULATOR, Family
-from synth.report.study import Study
+from synth.report.plan import PAIR, REPORT_ACCUMULATOR, Family
+from synth.studies.study import Study
 
-FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
-"""Formats whose MAC is measured; ``make speed`` measures more of them, on more targets."""
+FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", PAIR, "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")
+"""Formats, and the pair of formats, whose MAC is measured; ``make speed`` measures more of them, on more targets."""
 OTHERS: tuple[dict[str, Any], ...] = ({"accumulator": "binary32"}, {"stages": 2}, {"stages": 3})
 """Options with which the MAC of :data:`VARIED` is measured too."""
 VARIED = "ocp_e5m2"
@@ -42,7 +44,7 @@ def mac(name: str, goal: str, **options: Any) -> Design:
 class Speeds(Study):
     """The study of speed."""
 
-    file: ClassVar[Path] = Path(__file__).with_name("speeds.json")
+    file: ClassVar[Path] = Path(report.__file__).with_name("speeds.json")
     families: ClassVar[Sequence[Family]] = (
         Family("mac", FORMATS, _INTO | _BOTH, portfolio=SPEED),
         *(Family("mac", (VARIED,), _INTO | options | _BOTH, portfolio=SPEED) for options in OTHERS),

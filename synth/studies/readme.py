@@ -1,20 +1,21 @@
 """Write the figures in README and docs: from docs/results.json, the studies' files, and :mod:`golden.accuracy`.
 
-Usage: python -m synth.report.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
+Usage: python -m synth.studies.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import groupby, product
+from itertools import groupby
 from math import inf
 from operator import itemgetter
 from pathlib import Path
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from jinja2 import Template
 from numpy.typing import NDArray
 
 import golden
@@ -30,20 +31,20 @@ from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
-from synth.report.render import plots
 from synth.report.sections import Table, table
-from synth.report.speeds import BLOCKS, Speeds
-from synth.report.study import text_of
 from synth.report.training.results import Study
 from synth.report.write import markdown
 from synth.studies import fast
+from synth.studies.areas import Areas
 from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, STEP, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
 from synth.studies.script import status
+from synth.studies.speeds import BLOCKS, Speeds
+from synth.studies.study import text_of
 
 ROOT = Path(__file__).resolve().parents[2]
-RESULTS, PICTURE = Path("docs/results.json"), Path("docs/mac_area.svg")
+PICTURE = Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 QUANTIZER = Path("docs/quantizer.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
@@ -52,8 +53,8 @@ _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
 """Rows of the Graphcore paper's Table 1."""
-_ACCURACY_FORMATS = (*FORMATS, "gc_1_0_7_b0")
-"""The formats of the report, and the scaled integer."""
+_ACCURACY_FORMATS = (*(name for name in FORMATS if "+" not in name), "gc_1_0_7_b0")
+"""The single formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
 _CHOSEN = ("hif8", "ocp_e4m3")
 """The formats whose accumulators are compared."""
@@ -63,60 +64,39 @@ netlist of the module as emitted, built for speed, by `depth_map`, whose limit `
 library:"""
 
 
-class Results(NamedTuple):
-    """The figures in README: MACs and multipliers of the report's formats."""
-
-    tool: str
-    renamings: int
-    figures: Mapping[tuple[str, str], Mapping[str, Figure]]
-    """By component and target, then by format."""
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Results":
-        """Read docs/results.json."""
-        figures: dict[tuple[str, str], dict[str, Figure]] = {}
-        for design, (command, *rows) in data["designs"].items():
-            component, name = design.split()
-            for target, recipe, low, middle, high in rows:
-                source = TARGETS[target].unit, recipe, data["tool"], f"{command} --target {target}"
-                figures.setdefault((component, target), {})[name] = Figure(low, middle, high, *source)
-        return cls(data["tool"], data["renamings"], figures)
-
-
 def results(report: Report) -> dict[str, Any]:
-    """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator.
-
-    A design has its command without the target, then target, recipe, minimum, median and maximum of each target.
-    """
-    designs: dict[str, list[Any]] = {}
-    measured = Measured(report.rows, report.formats)
-    for component, target in product(("mac", "multiplier"), TARGETS):
-        for name, value in measured.part(component, target).items():
-            command, _, _ = value.command.partition(" --target ")
-            row = [target, value.recipe, value.low, value.median, value.high]
-            designs.setdefault(f"{component} {name}", [command]).append(row)
-    return {"tool": report.tool, "renamings": report.renamings, "designs": designs}
+    """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator."""
+    best = {(row.name, row.place): [row] for row in report.rows if row.is_best}
+    keys = {label: (point.design.name, point.target) for label, point in Areas.labelled().items()}
+    return Areas.packed({label: best[key] for label, key in keys.items() if key in best})
 
 
-def picture(data: Results) -> str:
+def picture(data: Measured) -> str:
     """MAC area by format on NAND2-equivalent gates, as SVG."""
-    macs = data.figures["mac", "gates"]
-    return plots.bars(macs, f"MAC into {REPORT_ACCUMULATOR}, area by format", "area [NAND2 equivalents]").svg
+    macs = data.part("mac", "gates")
+    most = max(value.high for value in macs.values())
+    rows = [(name, number(macs[name].median), *_share(macs[name], most)) for name in ranked(macs)]
+    template = Template(Path(__file__).with_name("mac_area.svg").read_text(), trim_blocks=True, lstrip_blocks=True)
+    return template.render(title=f"MAC into {REPORT_ACCUMULATOR}, area in NAND2 equivalents", rows=rows) + "\n"
 
 
-def section(data: Results) -> str:
+def _share(value: Figure, most: float) -> tuple[float, ...]:
+    """Median, smallest and largest sample as shares of the width of a picture."""
+    return tuple(round(each / most, 4) for each in (value.median, value.low, value.high))
+
+
+def section(data: Measured) -> str:
     """The lines of README between its markers."""
-    targets = [name for name in TARGETS if ("mac", name) in data.figures]
-    units = (f"{TARGETS[name].title} [{TARGETS[name].unit}]" for name in targets)
-    head = ("format", *units, f"multiplier alone [{TARGETS['cyclonev'].unit}]")
+    macs, first = data.parts("mac"), data.rows[0]
+    head = ("format", *(data.columns[name].head for name in macs), f"multiplier alone [{TARGETS['cyclonev'].unit}]")
     text = (
         f"Area of a fused multiply-accumulate unit (MAC) into {REPORT_ACCUMULATOR}, by format: the lowest median over "
-        f"several synthesis scripts (recipes), each run {data.renamings} times with other signal names (renamings). "
+        f"several synthesis scripts (recipes), each run {first.renamings} times with other signal names (renamings). "
         "Small figures are the spread, the smallest and the largest result of that recipe. Synthesis is by "
-        f"{data.tool}; ALMs are estimated, and nothing is placed and routed."
+        f"{first.tool}; ALMs are estimated, and nothing is placed and routed."
     )
     image = f"![Area of the MAC by format, in NAND2 equivalents]({PICTURE})"
-    columns = [data.figures[key] for key in (*(("mac", target) for target in targets), ("multiplier", "cyclonev"))]
+    columns = [*macs.values(), data.part("multiplier", "cyclonev")]
     rows = ((name, *(_cell(column[name]) for column in columns)) for name in ranked(columns[0]))
     return _paragraphs(fill(text, 120), image, table("", head, rows))
 
@@ -257,7 +237,8 @@ def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
     findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
-    return _paragraphs(fill(chapter.intro, 120), *([findings] if findings else []), *chapter.tables)
+    texts = [fill(chapter.intro, 120), fill(chapter.note, 120), *([findings] if findings else [])]
+    return _paragraphs(*texts, *chapter.tables)
 
 
 def _insert(page: Path, text: str) -> None:
@@ -270,8 +251,8 @@ def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
         report = Report.from_json(json.loads(Path(arguments[0]).read_bytes()))
-        (ROOT / RESULTS).write_text(text_of(results(report)), encoding="utf-8")
-    data = Results.from_json(json.loads((ROOT / RESULTS).read_bytes()))
+        Areas.file.write_text(text_of(results(report)), encoding="utf-8")
+    data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data))
     _insert(ACCURACY, accuracy())

@@ -153,7 +153,7 @@ class Study:
 
     @classmethod
     def packed(cls, rows: Mapping[str, Iterable[Row]]) -> dict[str, Any]:
-        """The rows of each point as the file has them; :meth:`from_json` is the inverse.
+        """The rows of each known point as the file has them; :meth:`from_json` is the inverse.
 
         The file does not repeat what a point says, or what all rows have in common, and has samples and medians of
         each recipe as the columns of a table.
@@ -161,6 +161,8 @@ class Study:
         lines: dict[str, list[dict[str, Any]]] = {}
         recipes: dict[str, None] = {}
         for label, point in cls.labelled().items():
+            if label not in rows:
+                continue
             lines[label], known = [row.to_json() for row in rows[label]], point.known
             for line in lines[label]:
                 recipes |= {line["recipe"]: None} if point.portfolio == SPEED else {}

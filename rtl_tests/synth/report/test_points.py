@@ -1,0 +1,57 @@
+"""The points of Compare: which rows they are of, points within limits, and what is compared first."""
+
+from rtl_tests.synth.area.test_jobs import JOB
+from rtl_tests.synth.report.test_report import made_up
+from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.runner import Outcome
+from synth.report.data import assemble
+from synth.report.plan import P3109_PAIR, PAIR
+from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, chosen, points
+
+
+def table(*rows):
+    return points(assemble([Outcome(JOB, tuple(rows))], ["hif8"]))
+
+
+def mac(name, **options):
+    return made_up("mac", "gates", 100, format=name, accumulator="binary16", **options)
+
+
+def test_only_plain_units_are_compared():
+    others = [{"scale_bits": 8}, {"stages": 2}, {"flags": True}, {"format_b": "e5m3"}, {"zero": "positive"}]
+    rows = [row for options in others for row in mac("e5m3", **options)]
+    dots = [row for lanes in (4, 8) for row in made_up("dot", "gates", lanes, format="hif8", lanes=lanes)]
+    known = [(point.choice, point.unit, point.value) for point in table(*mac("hif8"), *rows, *dots)]
+    assert known == [("hif8", "mac", 100), ("hif8", "dot", 8)]
+
+
+def test_the_last_point_within_a_limit_counts():
+    """Of both architectures together; at any speed, areas are those of the portfolio standard."""
+    curves = timed_rows("hif8", [(40, 100), (10, 200)]) + timed_rows("hif8", [(8, 240), (20, 150)], optimize="speed")
+    known = table(*mac("hif8"), *curves)
+
+    def within(limit, metric=AREA):
+        point = chosen(known, "hif8", metric, limit=limit)
+        return point and point.value
+
+    assert [within(limit) for limit in (7.9, 8, 10, 19, 20, 39, 1000, None)] == [
+        None,
+        240,
+        200,
+        200,
+        150,
+        150,
+        100,
+        100,
+    ]
+    assert [within(limit, DELAY) for limit in (7.9, 8, 19, 1000, None)] == [None, 8, 10, 40, None]
+    assert [within(None, metric) for metric in (SHORTEST, FASTEST)] == [8, 240]
+    assert chosen(known, "e5m3", AREA) is None
+
+
+def test_own_formats_are_compared_at_once():
+    names = ["hif8", PAIR, P3109_PAIR, "e5m3", "one", "two", "three", "four"]
+    rows = [row for name in names for row in mac(name)]
+    assert as_json(table(*rows), names)["default"] == ["hif8", PAIR, P3109_PAIR, "one", "two", "three"]
+    assert as_json(table(*mac("e5m3"), *mac("hif8")), ["e5m3", "hif8"])["default"] == ["hif8", "e5m3"]
+    assert as_json(table(*mac("hif8")), ["hif8"])["default"] == ["hif8"]

@@ -1,0 +1,66 @@
+"""Pages appear before figures: earlier ones stand for those that are not measured, stale ones are named."""
+
+import json
+
+import pytest
+
+from hwgen.__main__ import main
+from hwgen.blocks.catalog import build
+from rtl_tests.synth.report.test_report import made_up
+from synth.area.plan import area_jobs
+from synth.area.runner import Outcome
+from synth.cli import report as commands
+from synth.report import load
+from synth.report.points import Point
+
+
+def mac(name):
+    return build("mac", name, accumulator="binary16")
+
+
+@pytest.fixture
+def jobs(monkeypatch):
+    """The MACs of two formats on gates; that of the second has changed since its earlier figures were measured."""
+    texts = {"hif8": mac("hif8").verilog(), "e5m3": mac("e5m3").verilog() + "\n"}
+    jobs = [job for name, text in texts.items() for job in area_jobs(mac(name), text, ["gates"])]
+    monkeypatch.setattr(commands, "report_jobs", lambda *arguments: jobs)
+    return jobs
+
+
+def test_pages_appear_at_once_and_are_renewed(jobs, monkeypatch, tmp_path):
+    def written():
+        index = (tmp_path / "index.html").read_text()
+        points = [Point(*point) for point in json.loads((tmp_path / "compare.json").read_text())["points"]]
+        macs = {p.choice: p for p in points if p[1:6] == ("mac", "binary16", "gates", "area", None)}
+        return index, {name: (macs[name].value, macs[name].is_stale) for name in ("hif8", "e5m3")}
+
+    seen = []
+
+    def measure_all(todo, pool, store, progress, outcomes):
+        """The first job is finished a minute after the start, the second at once."""
+        assert todo == jobs
+        progress.start(2.0)
+        for job, area, seconds in zip(jobs, (900, 800), (commands.RENEWED, 0), strict=True):
+            seen.append(written())
+            rows = made_up("mac", "gates", area, format=job.top.partition("_")[0], accumulator="binary16")
+            outcomes[job] = Outcome(job, tuple(rows))
+            progress._due -= seconds
+            progress.advance("a job")
+        seen.append(written())
+
+    monkeypatch.setattr(commands, "measure_all", measure_all)
+    words = ["--formats", "hif8,e5m3", "--store", str(tmp_path / "store"), "--evidence", str(tmp_path / "none")]
+    assert main(["report", *words, "-o", str(tmp_path)]) == 0
+    earlier = {row.format: row.median for row in load.areas() if (row.component, row.target) == ("mac", "gates")}
+    for (index, figures), left, area in zip(
+        seen, ("2 jobs", "1 job", "1 job"), (earlier["hif8"], 900, 900), strict=True
+    ):
+        assert '<meta http-equiv="refresh" content="60">' in index
+        assert f"{left} not finished. Until then, figures of an earlier run stand for theirs" in index
+        assert "Stale figures, measured before these modules changed: e5m3_mac_binary16." in index
+        assert figures == {"hif8": (area, False), "e5m3": (earlier["e5m3"], True)}
+    index, figures = written()
+    assert not any(word in index for word in ("refresh", "not finished"))
+    assert {name: value for name, (value, _) in figures.items()} == {"hif8": 900, "e5m3": 800}
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["left"], len(report["rows"])) == (0, 4)

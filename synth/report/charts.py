@@ -1,0 +1,178 @@
+"""The report's charts: each is data and layout of Plotly, with units, spreads and commands, and no colours.
+
+The page gives colours: a trace has the place of its colour in ``meta``, so that charts follow the reader's theme.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import Any, Literal
+
+from synth.report.figures import Figure, compared, number, ranked
+from synth.report.plan import FORMATS
+from synth.report.sections import Chart
+
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down")
+MOST_NAMES = 14
+"""Most formats in one legend; sections draw no curves of more."""
+_TICKS = [10, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 1000, 2000, 5000]
+"""Delays that are marked on a logarithmic axis."""
+GREY = "band"
+"""A colour in ``meta`` besides the places of a palette."""
+
+
+def chart(title: str, data: list[dict[str, Any]], figures: Iterable[Figure], height: float, **layout: Any) -> Chart:
+    """A chart, with the commands, units and tools of its figures."""
+    used = list(figures)
+    commands = dict.fromkeys(value.command for value in used if value.command)
+    units, tools = ({getattr(value, name): None for value in used} for name in ("unit", "tool"))
+    source = "; by ".join(filter(None, (", ".join(filter(None, words)) for words in (units, tools))))
+    return Chart(title, data, {"height": round(height), **layout}, tuple(commands), source)
+
+
+def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, tuple[int, str]]:
+    """Colour and marker by name; the ``known`` names, by default the report's formats, have the same ones always."""
+    return {
+        name: (place, _SYMBOLS[place % len(_SYMBOLS)]) for place, name in enumerate(dict.fromkeys((*known, *names)))
+    }
+
+
+def _medians(figures: Iterable[Figure]) -> list[float]:
+    return [value.median for value in figures]
+
+
+def _errors(figures: Sequence[Figure]) -> dict[str, Any]:
+    """Spreads as Plotly has them; none if all are empty."""
+    if all(value.low == value.high for value in figures):
+        return {"visible": False}
+    above, below = ([getattr(value, end) - value.median for value in figures] for end in ("high", "low"))
+    return {"type": "data", "symmetric": False, "array": above, "arrayminus": [-share for share in below]}
+
+
+def _bars(names: Sequence[str], figures: Sequence[Figure], colour: int, **others: Any) -> dict[str, Any]:
+    """Bars with spreads, which are labelled with their medians unless there is another ``text``.
+
+    Labels are at the start of a bar, where its spread does not strike them through, and behind bars that are too short.
+    """
+    bars = {"type": "bar", "orientation": "h", "y": list(names), "x": _medians(figures), "error_x": _errors(figures)}
+    text = [number(value.median) for value in figures]
+    look = {"textposition": "auto", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
+    return {**bars, "text": text, **look, "cliponaxis": False, "meta": colour, **others}
+
+
+def _names(count: int, legend: int = 0) -> float:
+    """The height of a chart with this many rows of names."""
+    return 96 + 23 * count + (34 if legend else 0)
+
+
+_ROWS: dict[str, Any] = {"autorange": "reversed", "automargin": True, "type": "category", "showgrid": False}
+
+
+def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Chart:
+    """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
+    order = ranked(figures)
+    values = [figures[name] for name in order]
+    least = values[0]
+    shares = ("" if value == least else compared(value, least).replace("no difference", "≈") for value in values)
+    text = [f"{number(value.median)} {share}" for value, share in zip(values, shares, strict=True)]
+    band = {"type": "rect", "yref": "paper", "x0": least.low, "x1": least.high, "y0": 0, "y1": 1, "layer": "below"}
+    axes = {"xaxis": _axis(xlabel, values), "yaxis": _ROWS, "shapes": [band], "showlegend": False}
+    return chart(title, [_bars(order, values, 0, text=text)], values, _names(len(order)), **axes)
+
+
+def _axis(label: str, values: Iterable[Figure]) -> dict[str, Any]:
+    """An axis from 0 with room for text behind the longest bar."""
+    return {"title": {"text": label}, "range": [0, 1.3 * max(value.high for value in values) or 1]}
+
+
+def groups(
+    series: Mapping[str, Mapping[str, Figure]], title: str, xlabel: str, *, are_points: bool = False, **xaxis: Any
+) -> Chart:
+    """For each row a bar of every series, in one unit; or points with spreads, in the order of the rows' means."""
+    rows = dict.fromkeys(row for values in series.values() for row in values)
+    used = [value for values in series.values() for value in values.values()]
+    if not are_points:
+        data = [
+            _bars([*values], [*values.values()], place, name=name)
+            for place, (name, values) in enumerate(series.items())
+        ]
+        height = _names(round(len(rows) * (0.35 + 0.75 * len(series))), 1)
+        return chart(title, data, used, height, barmode="group", xaxis=_axis(xlabel, used) | xaxis, yaxis=_ROWS)
+    data = []
+    for place, (name, values) in enumerate(series.items()):
+        figures, marker = [*values.values()], {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
+        points = {"x": _medians(figures), "y": [*values], "error_x": _errors(figures), "orientation": "h"}
+        data.append({"type": "scatter", "mode": "markers", "name": name, **points, "marker": marker, "meta": place})
+    order = sorted(rows, key=lambda row: fmean(values[row].median for values in series.values() if row in values))
+    yaxis = _ROWS | {"showgrid": True, "categoryorder": "array", "categoryarray": order}
+    axes = {"xaxis": {"title": {"text": xlabel}, **xaxis}, "yaxis": yaxis}
+    return chart(title, data, used, _names(len(order), 1), scattermode="group", scattergap=0.3, **axes)
+
+
+# -- points and lines
+
+
+Point = tuple[Figure, Figure]
+"""A point of a chart: its horizontal and its vertical figure."""
+
+
+def fronts(
+    series: Mapping[str, Sequence[Point]],
+    edge: Sequence[Point],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    where: Literal["pre", "post"] = "post",
+    hollow: Collection[str] = (),
+    *,
+    are_losses: bool = False,
+    are_delays: bool = False,
+) -> Chart:
+    """Steps through each name's points, with spreads, on top of the ``edge``, which no other point beats in both.
+
+    The legend names at most :data:`MOST_NAMES` names; if there are more, those on the edge. ``where`` the edge has its
+    steps, before or after its points, depends on which values are better. Losses are in percent, and delays on
+    a logarithmic axis.
+    """
+    shape = {"post": "hv", "pre": "vh"}
+    best = sorted((x.median, y.median) for x, y in edge)
+    wide = {"shape": shape[where], "width": 8}
+    ends = {"x": [x for x, _ in best], "y": [y for _, y in best], "line": wide, "meta": GREY, "hoverinfo": "skip"}
+    data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": "best of all", **ends}]
+    for name, (colour, symbol) in ((name, looks(series)[name]) for name in series):
+        xs, ys = zip(*series[name], strict=True)
+        points = {"x": _medians(xs), "y": _medians(ys), "error_x": _errors(xs), "error_y": _errors(ys)}
+        marker = {"symbol": symbol + ("-open" if name in hollow else ""), "size": 8}
+        is_named = len(series) <= MOST_NAMES or not set(edge).isdisjoint(series[name])
+        line = {"shape": shape["post"], "width": 1.3}
+        look = {"marker": marker, "meta": colour, "showlegend": is_named, "line": line}
+        data.append({"type": "scatter", "mode": "lines+markers", "name": name, **points, **look})
+    used = [y for points in series.values() for _, y in points]
+    ticks = {"tickvals": _TICKS, "ticktext": [*map(str, _TICKS)]}  # the ends of a curve differ by a factor of ten
+    xaxis = {"title": {"text": xlabel}} | ({"type": "log", **ticks} if are_delays else {})
+    xaxis |= {"ticksuffix": "%"} if are_losses else {}
+    return chart(title, data, used, 330 + 8 * len(series), xaxis=xaxis, yaxis={"title": {"text": ylabel}})
+
+
+def lines(
+    series: Mapping[str, Mapping[Any, Figure]],
+    title: str,
+    xlabel: str,
+    ylabel: str,
+    *,
+    are_powers: bool = False,
+    are_shares: bool = False,
+) -> Chart:
+    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0."""
+    styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
+    data = []
+    for name, values in series.items():
+        figures, (colour, symbol) = list(values.values()), styles[name]
+        points = {"x": list(values), "y": _medians(figures), "error_y": _errors(figures)}
+        look = {"marker": {"symbol": symbol, "size": 6}, "line": {"width": 1.5}}
+        kind = {"type": "scatter", "mode": "lines+markers", "name": name}
+        data.append({**kind, **points, **look, "meta": colour})
+    ticks = sorted({tick for values in series.values() for tick in values}) if are_powers else []
+    powers = {"type": "log", "tickvals": ticks, "ticktext": [*map(str, ticks)]} if ticks else {}
+    yaxis = {"title": {"text": ylabel}, "rangemode": "tozero"} | ({"tickformat": ".0%"} if are_shares else {})
+    used = [value for values in series.values() for value in values.values()]
+    return chart(title, data, used, 330 + 8 * len(series), xaxis={"title": {"text": xlabel}} | powers, yaxis=yaxis)

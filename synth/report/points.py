@@ -1,0 +1,205 @@
+"""The table of points behind Compare: every figure that a choice of formats has, each with its interval and command.
+
+A choice is a format, or a pair of formats behind a select pin such as ``ocp_e4m3+ocp_e5m2``. The page's script only
+selects points and divides them; whether two of them differ is :meth:`synth.report.figures.Figure.differs`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from synth.area.rows import Row
+from synth.area.targets import TARGETS
+from synth.energy.job import DEFAULT_DATA
+from synth.report.chapters import speed
+from synth.report.chapters.accuracy import SCALES
+from synth.report.data import Report
+from synth.report.figures import Figure
+from synth.report.measured import figure
+from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
+from synth.report.training.plan import BASE
+from synth.report.training.policy import KINDS
+from synth.report.training.results import Task
+
+AREA, DELAY, ENERGY = "area", "delay", "energy"
+SHORTEST, FASTEST = "shortest delay", "area at the shortest delay"
+"""Metrics of another netlist than that of the smallest area, whose delay and energy the others are at any speed."""
+LANES = 8
+UNITS = {
+    "mac": "MAC",
+    "dot": f"dot product of {LANES}",
+    "pe": "processing element",
+    "encoder": f"encoder from {ENCODER_SOURCE}",
+    "decoder": "decoder",
+}
+"""Units that may be compared; the accumulator of encoders and decoders is empty."""
+_FREE = {"lanes", "optimize", "fabric"}
+"""Optional properties of a unit that has no other ones, and so is a plain one."""
+DEFAULT = ("hif8", PAIR, "e5m2b1", P3109_PAIR)
+"""The choices that are compared first, with formats that the report does not compare by default, up to
+:data:`_MOST`.
+"""
+_MOST = 6
+_OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
+
+
+class Point(NamedTuple):
+    """A figure of a choice; figures of the format alone have no unit and target, and those of data no accumulator."""
+
+    choice: str
+    unit: str
+    accumulator: str
+    target: str
+    metric: str
+    delay: float | None
+    """Of a point of a curve: its delay in FO4."""
+    low: float
+    value: float
+    high: float
+    samples: int
+    of: str
+    """Unit of the value."""
+    command: str
+    is_stale: bool = False
+    """Whether the module has changed since."""
+    note: str = ""
+    """What else the figure is of."""
+
+    @property
+    def figure(self) -> Figure:
+        """The value with its spread."""
+        return Figure(self.low, self.value, self.high, self.of, command=self.command, samples=self.samples)
+
+
+def points(report: Report) -> list[Point]:
+    """The table: of each unit areas and energies at any speed, and the fronts of area and energy against delay."""
+    studies = (report.speeds, report.dots, report.energies)
+    rows = [*report.rows, *(row for study in studies if study for row in study.rows)]
+    found: dict[tuple[object, ...], Point] = {}
+    curves: dict[tuple[str, str, str, str], dict[str, list[Row]]] = {}
+    for row in filter(_is_plain, rows):
+        key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
+        if row.is_energy and row.data != DEFAULT_DATA:
+            continue
+        metric = ENERGY if row.is_energy else AREA
+        if row.timing is None and row.is_best:
+            found.setdefault((*key, metric), _point(*key, metric, None, figure(row)))
+            if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
+                longest = Figure.exact(row.medians["period_fo4"])
+                delay = replace(longest, unit="FO4", command=row.command, samples=1)
+                found.setdefault((*key, DELAY), _point(*key, DELAY, None, delay)._replace(note="median"))
+        elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
+            curves.setdefault(key, {}).setdefault(metric, []).append(row)
+    table = list(found.values())
+    for key, by_metric in curves.items():
+        table += _curve(*key, by_metric)
+    stale = {row.command for row in rows if row.name in report.stale}
+    table = [point._replace(is_stale=True) if point.command in stale else point for point in table]
+    return [*table, *_formats(report)]
+
+
+def _is_plain(row: Row) -> bool:
+    """Whether a row is that of a unit with both operands of one choice and without options."""
+    options = row.options
+    is_unit = row.component in UNITS and "format_b" not in options and not OPTIONAL & options.keys() - _FREE
+    return is_unit and options.get("lanes", LANES) == LANES and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+
+
+def _point(
+    choice: str, unit: str, accumulator: str, target: str, metric: str, delay: float | None, value: Figure
+) -> Point:
+    spread = value.low, value.median, value.high, value.samples
+    return Point(choice, unit, accumulator, target, metric, delay, *spread, value.unit, value.command)
+
+
+def _curve(choice: str, unit: str, accumulator: str, target: str, rows: dict[str, list[Row]]) -> Iterator[Point]:
+    """The fronts of a unit, built for area or for speed, and the netlist with its shortest delay."""
+    key = choice, unit, accumulator, target
+    if timed := speed.front(speed.points(rows.get(AREA, ()))):
+        yield _point(*key, SHORTEST, None, replace(timed[0].time, command=timed[0].area.command))
+        yield _point(*key, FASTEST, None, timed[0].area)
+        for point in timed:
+            yield _point(*key, AREA, point.delay, point.area)
+            yield _point(*key, DELAY, point.delay, point.time)
+    energies = [
+        speed.Point(Figure.exact(row.medians["delay_fo4"]), figure(row))
+        for row in rows.get(ENERGY, ())
+        if "delay_fo4" in row.medians
+    ]
+    for point in speed.front(energies):
+        yield _point(*key, ENERGY, point.delay, point.area)
+
+
+def _formats(report: Report) -> Iterator[Point]:
+    """Figures of formats alone: ratios, binades, and losses of training."""
+    for name, ratio in (report.ratios or {}).items():
+        values = {
+            "bits": (ratio.bits, "", "get(f).width"),
+            "SNR at the best scale": (ratio.snr_db, "dB", "best_scale(f)"),
+            "binades": (ratio.binades, "", "get(f).smallest, golden.get(f).largest"),
+            "mean SNR over scales": (fmean(ratio.by_scale) if ratio.by_scale else None, "dB", _OVER_SCALES),
+        }
+        for metric, (value, unit, code) in values.items():
+            if value is not None:
+                command = f"python -c \"import golden; [print(golden.{code}) for f in '{name}'.split('+')]\""
+                yield _point(name, "", "", "", metric, None, Figure(value, value, value, unit, command=command))
+    for task in report.study.tasks.values() if report.study else ():
+        yield from _losses(task)
+
+
+def _losses(task: Task) -> Iterator[Point]:
+    """Of each choice and accumulator the policy with the lowest median loss above binary32's."""
+    best: dict[tuple[str, str], tuple[Figure, str]] = {}
+    for name, trained in task.policies.items():
+        if name == BASE or trained.policy is None or not trained.policy.is_quantized:
+            continue
+        choice = "+".join(dict.fromkeys(trained.policy.operand(kind).fmt for kind in KINDS))
+        key, excess = (choice, trained.policy.accumulator), task.excess(name)
+        if key not in best or excess.median < best[key][0].median:
+            best[key] = excess, name
+    for (choice, accumulator), (excess, name) in best.items():
+        if abs(excess.high) < float("inf"):
+            value = excess.over(0.01)
+            label = f"loss above binary32, {task.name}"
+            spread = value.low, value.median, value.high, value.samples
+            command, note = f"make study: policy {name}", f"policy {name}"
+            yield Point(choice, "", accumulator, "", label, None, *spread, "%", command, note=note)
+
+
+def chosen(
+    table: Iterable[Point],
+    choice: str,
+    metric: str,
+    unit: str = "mac",
+    accumulator: str = REPORT_ACCUMULATOR,
+    target: str = "gates",
+    limit: float | None = None,
+) -> Point | None:
+    """The figure of a choice: at any speed, or the last point of its front that is within a limit in FO4."""
+    key = choice, unit, accumulator, target, metric
+    known = [point for point in table if point[:5] == key]
+    if limit is None:
+        return next((point for point in known if point.delay is None), None)
+    within = [point for point in known if point.delay is not None and point.delay <= limit * (1 + 1e-9)]
+    return max(within, key=lambda point: point.delay or 0, default=None)
+
+
+def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:
+    """Content of ``compare.json``: the points, and what the page's script offers to choose from."""
+    used = [point for point in table if point.unit]
+    measured = dict.fromkeys(point.choice for point in used)
+    choices = [*(name for name in formats if name in measured), *(name for name in measured if name not in formats)]
+    own = [name for name in formats if name not in FORMATS]
+    first = [name for name in (*DEFAULT, *own) if name in measured] or choices[:2]
+    titles = {point.target: point.target for point in used} | {name: of.title for name, of in TARGETS.items()}
+    return {
+        "choices": choices,
+        "default": [*dict.fromkeys((*first, *choices[:2]))][: max(2, min(len(first), _MOST))],
+        "units": UNITS,
+        "accumulators": list(dict.fromkeys(point.accumulator for point in used if point.accumulator)),
+        "targets": {name: title for name, title in titles.items() if any(point.target == name for point in used)},
+        "extras": list(dict.fromkeys(point.metric for point in table if not point.unit)),
+        "columns": list(Point._fields),
+        "points": [list(point) for point in table],
+    }

@@ -1,0 +1,229 @@
+// Compare: selects points of the table that the page contains, divides them by the first choice's, and says what
+// differs. The choice is in the address. Whether two figures differ is decided as in synth/report/figures.py.
+"use strict";
+
+const data = JSON.parse(document.getElementById("points")?.textContent ?? "null");
+// At any speed: of the netlist with the smallest area, and of the one with the shortest delay; within a limit: the
+// smallest area with the delay of that netlist, and the least energy, which may be another netlist's.
+const COST = [["area", "its delay", "its energy", "shortest delay", "area at the shortest delay"], ["area", "its delay", "least energy"]];
+const METRICS = ["area", "delay", "energy", "shortest delay", "area at the shortest delay"];
+const costs = ({ limit }) => METRICS.slice(0, COST[Number(limit !== null)].length);
+const MOST = 6;
+
+const points = (data?.points ?? []).map((point) => Object.fromEntries(point.map((value, place) => [data.columns[place], value])));
+
+// The figure of a choice: at any speed, or the last point of its front that is within a limit.
+function chosen(choice, metric, { unit, accumulator, target, limit }) {
+  const alone = data.extras.includes(metric);
+  const into = COMBINATIONAL.has(unit) ? "" : accumulator; // losses of training are those with the accumulator, too
+  const known = points.filter((point) => point.choice === choice && point.metric === metric && (alone
+    ? ["", into].includes(point.accumulator)
+    : point.unit === unit && point.accumulator === into && point.target === target));
+  if (alone || limit === null) return known.find((point) => point.delay === null);
+  const within = known.filter((point) => point.delay !== null && point.delay <= limit * (1 + 1e-9));
+  return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
+}
+const COMBINATIONAL = new Set(["encoder", "decoder"]); // they have no accumulator
+
+const below = (a, b) => a.high < b.low && Math.min(a.samples, b.samples) > 1;
+const differs = (a, b) => below(a, b) || below(b, a);
+
+function number(value) {
+  const places = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  const options = { maximumFractionDigits: places, useGrouping: Math.abs(value) >= 1000, roundingMode: "halfEven" }; // as Python
+  return value.toLocaleString("en", options);
+}
+function percent(share) {
+  const text = (100 * share).toFixed(Math.abs(share) >= 0.005 ? 0 : 1);
+  return `${share > 0 ? "+" : ""}${text}%`;
+}
+function verdict(point, first) {
+  if (Math.min(point.samples, first.samples) < 2) return "spread unknown";
+  return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
+}
+
+function command(choice, metric, state) {
+  if (data.extras.includes(metric)) {
+    const other = points.find((point) => point.metric === metric); // SNR and range of a format need only its name
+    return other.note ? "make study (with a policy in synth/report/training/plan.py)" : other.command.replace(`'${other.choice}'`, `'${choice}'`);
+  }
+  const given = points.map((point) => point.choice === choice && point.command.match(/--format ('[^']*'|\S+)/)?.[1]).find(Boolean);
+  const accumulator = COMBINATIONAL.has(state.unit) ? "" : ` --accumulator ${state.accumulator}`;
+  const lanes = state.unit === "dot" ? " --lanes 8" : "";
+  const portfolio = state.limit !== null || /short/.test(metric) ? " --portfolio speed" : "";
+  const verb = metric === "energy" || (metric === "delay" && state.limit === null) ? "energy" : "area";
+  return `hwgen ${verb} ${state.unit} --format ${given ?? choice}${accumulator}${lanes} --target ${state.target}${portfolio}`;
+}
+
+function sentence(rows, state) {
+  const [first, ...others] = rows;
+  if (!rows.some((row) => costs(state).some((metric) => row[metric]))) return nothing(rows, state);
+  const where = state.limit === null ? "At any speed" : `Within ${number(state.limit)} FO4`;
+  const lacking = (row) => [row, first].filter((each) => !costs(state).some((metric) => each[metric])).map((each) => each.choice);
+  const texts = others.map((row) => {
+    const known = costs(state).filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
+    const words = known.map((metric) => {
+      const text = verdict(row[metric], first[metric]);
+      return `${COST[Number(state.limit !== null)][METRICS.indexOf(metric)]} ${text === "no difference" ? "no difference within the spreads" : text}`;
+    });
+    return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
+  });
+  const into = COMBINATIONAL.has(state.unit) ? "" : ` into ${state.accumulator}`;
+  return `${where}, ${data.units[state.unit]}${into} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
+}
+
+// Why there are no figures: a limit that nothing meets, or a unit that was not measured; and what there is instead.
+function nothing(rows, state) {
+  const unit = data.units[state.unit], fastest = rows.map((row) => chosen(row.choice, "shortest delay", { ...state, limit: null })).filter(Boolean);
+  if (fastest.length) {
+    const least = fastest.reduce((a, b) => (b.value < a.value ? b : a));
+    return `None of these formats has a ${unit} within ${number(state.limit)} FO4: the shortest delay is ${number(least.value)} FO4 (${least.choice}).`;
+  }
+  const known = points.filter((point) => point.unit === state.unit && state.formats.includes(point.choice) && (state.limit === null || point.delay !== null));
+  const where = new Set(known.map(({ accumulator, target }) => `${accumulator ? `into ${accumulator} ` : ""}on ${data.targets[target]}`));
+  const instead = where.size ? `Measured: ${[...where].join(", ")}. ` : "";
+  return `Not measured for these formats. ${instead}To measure it: ${command(rows[0].choice, "area", state)}`;
+}
+
+function element(name, text = "", attributes = {}) {
+  const made = Object.assign(document.createElement(name), { textContent: text });
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  return made;
+}
+
+function cell(point, first, plain, isSlow) {
+  if (!point) return element("td", isSlow ? "not so fast" : "not measured", { class: "missing" });
+  const made = element("td", number(point.value), { title: point.command, "data-value": point.value });
+  const spread = point.low === point.high ? "" : `${number(point.low)} to ${number(point.high)}`;
+  const against = plain || !first || first === point ? "" : verdict(point, first);
+  const notes = [point.note, point.is_stale ? "stale" : "", point.samples > 1 ? spread : point.note ? "" : "one sample", against];
+  made.append(element("small", notes.filter(Boolean).join(" · ")));
+  return made;
+}
+
+function heads(state) {
+  const extras = data.extras.map((metric) => [metric, metric.startsWith("loss") ? `${metric}, into ${state.accumulator}` : metric]);
+  return [...costs(state).map((metric, place) => [metric, COST[Number(state.limit !== null)][place]]), ...extras];
+}
+
+function show(state) {
+  const section = document.getElementById("compare");
+  if (state.limit !== null && !(state.limit > 0)) {
+    section.querySelector(".verdict").textContent = `A limit must be a number of FO4 above 0, not ${state.limit}.`;
+    return section.querySelector("table").replaceChildren();
+  }
+  const rows = state.formats.map((choice) => ({ choice, ...Object.fromEntries([...METRICS, ...data.extras].map((metric) => [metric, chosen(choice, metric, state)])) }));
+  const used = heads(state).filter(([metric]) => METRICS.includes(metric) || rows.some((row) => row[metric]));
+  const table = section.querySelector("table"), [first] = rows;
+  const head = element("tr");
+  head.append(element("th", "choice", { scope: "col" }), ...used.map(([metric, title]) => {
+    const of = rows.map((row) => row[metric]?.of).find(Boolean);
+    return element("th", of ? `${title} [${of}]` : title, { scope: "col" });
+  }));
+  const body = rows.map((row) => {
+    const line = element("tr");
+    const name = element("th", "", { scope: "row" });
+    name.append(...row.choice.split(/(?<=\+)/).flatMap((part) => [part, element("wbr")]));
+    const isSlow = (metric) => METRICS.includes(metric) && state.limit !== null && chosen(row.choice, metric, { ...state, limit: Infinity });
+    line.append(name, ...used.map(([metric], place) => {
+      const made = cell(row[metric], first[metric], data.extras.includes(metric), isSlow(metric));
+      made.dataset.head = head.cells[place + 1].textContent; // on a phone
+      return made;
+    }));
+    return line;
+  });
+  const top = element("thead"), rest = element("tbody");
+  top.append(head);
+  rest.append(...body);
+  table.replaceChildren(top, rest);
+  section.querySelector(".verdict").textContent = sentence(rows, state);
+  const missing = rows.flatMap((row) => used.filter(([metric]) => !row[metric]).map(([metric]) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
+  const commands = rows.flatMap((row) => used.map(([metric]) => row[metric]?.command).filter(Boolean));
+  section.querySelector("pre").textContent = [...new Set([...missing, ...commands])].join("\n");
+  section.querySelector(".links details").open ||= rows.every((row) => !row.area);
+  plot(rows, first, state);
+}
+
+function plot(rows, first, state) {
+  const traces = rows.map((row, place) => {
+    const known = costs(state).filter((metric) => row[metric] && first[metric]);
+    const ratio = (metric, end) => row[metric][end] / first[metric].value;
+    const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
+    const values = known.map((metric) => ratio(metric, "value"));
+    return { type: "bar", name: row.choice, x: known.map((metric) => COST[Number(state.limit !== null)][METRICS.indexOf(metric)]), y: values, text: values.map((value) => value.toFixed(2)), textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
+  });
+  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false } };
+  draw(document.querySelector("#comparison .chart"), { title: "", data: traces, layout });
+}
+
+function csv() {
+  const lines = [...document.querySelectorAll("#compare table tr")].map((row) => [...row.cells].flatMap((each) => {
+    const note = each.querySelector("small")?.textContent ?? "";
+    return [each.dataset.value ?? [...each.childNodes].filter((item) => item.nodeName !== "SMALL").map((item) => item.textContent).join(""), ...(each.tagName === "TD" ? [note] : each.parentNode.rowIndex || !each.cellIndex ? [] : [`${each.textContent}: spread, verdict`])];
+  }));
+  return lines.map((line) => line.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")).join("\n") + "\n";
+}
+
+// -- the choice, which is in the address
+
+function fromAddress() {
+  const given = new URLSearchParams(location.hash.replace(/^#compare&?/, ""));
+  const pick = (name, known, usual) => (known.includes(given.get(name)) ? given.get(name) : usual);
+  const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
+  const limit = given.get("limit");
+  return {
+    formats: formats.length > 1 ? formats : data.default,
+    unit: pick("unit", Object.keys(data.units), Object.keys(data.units)[0]),
+    accumulator: pick("accumulator", data.accumulators, data.accumulators[0]),
+    target: pick("target", Object.keys(data.targets), Object.keys(data.targets)[0]),
+    limit: limit === null ? null : Number(limit),
+  };
+}
+
+function toAddress(state) {
+  const words = Object.entries(state).filter(([, value]) => value !== null).map(([name, value]) => [name, String(value)]);
+  return `#compare&${new URLSearchParams(words)}`;
+}
+
+function setUp() {
+  const section = document.getElementById("compare"), form = section.querySelector("form");
+  let state = fromAddress();
+  const fill = () => {
+    form.querySelectorAll("[name=formats]").forEach((box) => {
+      box.checked = state.formats.includes(box.value);
+      box.disabled = box.checked ? state.formats.length <= 2 : state.formats.length >= MOST;
+    });
+    // What was measured of none of the formats cannot be chosen, except that it is in the address.
+    const known = points.filter((point) => state.formats.includes(point.choice));
+    for (const name of ["unit", "accumulator", "target"]) {
+      const used = new Set(known.filter((point) => name === "unit" || point.unit === state.unit).map((point) => point[name]));
+      for (const option of form.elements[name].options) option.disabled = !used.has(option.value) && option.value !== state[name];
+      form.elements[name].value = state[name];
+    }
+    form.elements.accumulator.disabled = COMBINATIONAL.has(state.unit);
+    form.elements.limit.value = state.limit ?? "";
+    section.querySelector(".address").href = toAddress(state);
+    show(state);
+  };
+  form.addEventListener("input", ({ target }) => {
+    if (target.name === "formats") {
+      const others = state.formats.filter((name) => name !== target.value);
+      state = { ...state, formats: target.checked ? [...others, target.value] : others };
+    } else if (target.name === "limit") {
+      state = { ...state, limit: target.value === "" ? null : Number(target.value) };
+    } else state = { ...state, [target.name]: target.value };
+    history.replaceState(null, "", toAddress(state));
+    fill();
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", () => {
+    if (!location.hash.startsWith("#compare")) return;
+    state = fromAddress();
+    fill();
+  });
+  section.querySelector(".links .svg").addEventListener("click", () => picture(section.querySelector(".chart"), "comparison"));
+  section.querySelector(".links .pdf").addEventListener("click", () => printed(section.querySelector(".both")));
+  section.querySelector(".csv").addEventListener("click", () => save(csv(), "comparison.csv", "text/csv"));
+  fill();
+}
+if (data) setUp();
