@@ -98,9 +98,10 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     always = re.compile(r"\balways(?:_ff|_comb|_latch)?\b")
     heads, parts = [*always.finditer(code)], always.split(code)[1:]  # in the order of the tree, which has no delays
     for number, (head, part) in enumerate(zip(heads, parts, strict=True) if read else ()):
-        delays = re.findall(r"<=\s*#\s*(\w+)", part)
+        own = re.split(r"\b(?:task|function|initial|final)\b", part)[0]  # those have assignments of their own
+        delays = re.findall(r"<=\s*#\s*(\w+)", own)
         assigned = [*blocks[number].all("ASSIGN_LE")] if len(heads) == len(blocks) else []
-        if delays and (len({*delays}) > 1 or len(delays) < len(assigned) or not assigned):
+        if delays and (len({*delays}) > 1 or len(delays) != len(assigned)):
             yield _line(code, head), "delay some assignments of a block, and others not or otherwise"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"

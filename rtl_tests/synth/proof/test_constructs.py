@@ -487,6 +487,12 @@ TABLE = [
         " else m <= #1 r; assign bits = m ^ n ^ n;",
         None,
     ),
+    (
+        "delay of a task behind a block",
+        "reg [15:0] m; always @(posedge clk) begin m <= #1 16'd0; m <= r; end assign bits = m;"
+        " task t; reg k; k <= #1 0; endtask",
+        MIXED,
+    ),
     ("delay of a path", "assign bits = r; specify (code *> bits) = 4000; endspecify", "use specify"),
     (
         "condition on the argument of a macro",
