@@ -96,4 +96,5 @@ def closed_parts(m: Module, fmt: Format, parts: Parts) -> Parts:
         fraction=named(m, "count_fraction", fraction),
         special_exponent=special,
         zero_exponent=zero,
+        bound="count",
     )

@@ -142,7 +142,7 @@ class Packer:
     def _with_sign(self, unsigned_code: Signal, to_nan: Value) -> Value:
         fmt, sign, is_nan, canonical = self.fmt, self.parts.sign, self.parts.is_nan, self.fmt.canonical_nan
         if fmt.twos_complement:
-            number: Value = Mux(sign, -unsigned_code, unsigned_code)[: fmt.width]
+            number: Value = self.at.named("signed_code", Mux(sign, -unsigned_code, unsigned_code)[: fmt.width])
             nan: Value = Const(canonical or 0, fmt.width)
         else:
             number = sign if fmt.has_negative_zero else sign & self._not_zero(unsigned_code)
@@ -152,8 +152,13 @@ class Packer:
         elif self.nan_to_zero:
             number = Mux(is_nan, 0, Mux(to_nan, nan, number))
         else:
-            number = Mux(is_nan | to_nan, nan, number)
-        return number if fmt.twos_complement else Cat(unsigned_code, self.at.named("code_sign", number))
+            to_nan = is_nan | to_nan
+            if fmt.twos_complement:
+                to_nan = self.at.named("becomes_nan", to_nan)
+            number = Mux(to_nan, nan, number)
+        if fmt.twos_complement:
+            return self.at.named("code_or_nan", number)
+        return Cat(unsigned_code, self.at.named("code_sign", number))
 
     def _not_zero(self, unsigned_code: Value) -> Value:
         """Whether the code is not zero; derived from the input if that is simple."""

@@ -29,7 +29,8 @@ class Parts:
 
     ``is_zero`` is a constant 0 if the exponent of zero is so low that it rounds to zero anyway; ``nonzero`` is
     meaningless for infinities and NaNs. ``special_exponent`` is that of infinities and NaNs, above all others, or None
-    if only the flags distinguish them. ``zero_exponent`` is that of zero, or None if it is the lowest one.
+    if only the flags distinguish them. ``zero_exponent`` is that of zero, or None if it is the lowest one. Comparisons
+    with an exponent are named by ``bound`` and the exponent.
     """
 
     sign: Value
@@ -46,6 +47,7 @@ class Parts:
     special_exponent: int | None = None
     zero_exponent: int | None = None
     may_lack_hidden: bool = False
+    bound: str = "2_to"
 
 
 def code_parts(m: Module, fmt: Format, code: Value) -> Parts:
@@ -127,7 +129,7 @@ def position(m: Module, parts: Parts, order: Ordinals, lowest_relevant: int, has
     def at_least(exponent: int) -> Value:
         if not low < exponent <= high:
             return Const(exponent <= low, 1)
-        name = f"at_least_2_to_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
+        name = f"at_least_{parts.bound}_{'minus_' if exponent < 0 else ''}{abs(exponent)}"
         return named(m, name, reaches(parts.exponent, exponent + parts.offset))
 
     segments = [segment for segment in order.segments if segment.high >= low and segment.low <= high]

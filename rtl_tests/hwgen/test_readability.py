@@ -17,7 +17,7 @@ from rtl_tests.support.selection import in_turn, kind_of_module, one_of_each, on
 
 PAIRS = ("ocp_e4m3+ocp_e5m2", "hif8+binary8p3", "binary8p4+binary8p3")
 STEPS = [
-    "Source", "Subnormals of the source", "Decode", "Position", "Decode a", "Decode b", "Product",
+    "Source", "Subnormals of the source", "Holes", "Decode", "Position", "Decode a", "Decode b", "Product",
     "Fixed point of row", "Compress", "Accumulator", "Exponent difference", "Align", "Lower neighbour", "Add",
     "Normalize", "Round", "Code", "Specials", "Flags", "Resolve", "Sticky overflow", "Sticky flags",
 ]  # fmt: skip
