@@ -4,13 +4,11 @@ import codecs
 import errno
 import fcntl
 import os
-import re
 import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from golden.refusal import BadValue
@@ -39,27 +37,6 @@ def read_text(path: str, option: str) -> str:
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not a text file"
         raise BadValue(option, f"{path!r} cannot be read: {reason}", ": ") from error
-
-
-_IGNORED = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_DEFINITION = re.compile(r"`define\s+([A-Za-z_]\w*)((?:\\\r?\n|[^\n])*)")
-
-
-def read_verilog(path: str) -> str:
-    """Text of the user's file of ``--verilog``; it is refused if it cannot be read, or if a macro contains itself.
-
-    Tools expand such a macro until no memory is left. It may contain itself through others; all definitions of a name
-    count.
-    """
-    text = read_text(path, "--verilog")
-    uses: dict[str, set[str]] = {}
-    for name, body in _DEFINITION.findall(_IGNORED.sub(" ", text)):
-        uses.setdefault(name, set()).update(re.findall(r"`(\w+)", body))
-    try:
-        TopologicalSorter(uses).prepare()
-    except CycleError as error:
-        raise BadValue("--verilog", f"the macro `{error.args[1][0]} contains itself", ": ") from None
-    return text
 
 
 def _refused(folder: Path, reason: str | None) -> BadValue:

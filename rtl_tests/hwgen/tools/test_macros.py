@@ -1,8 +1,18 @@
 """Macros that tools would expand without end are refused."""
 
+from argparse import Namespace
+from pathlib import Path
+
 import pytest
 
-from hwgen.tools.files import read_verilog
+from hwgen.sources import Sources, sources
+
+
+def read(file: Path) -> Sources:
+    lists = {option: [] for option in ("include", "define", "parameter", "ports", "tie")}
+    user = sources(Namespace(verilog=[str(file)], top=None, handshake=False, **lists))
+    assert user is not None
+    return user
 
 
 @pytest.mark.parametrize(
@@ -16,7 +26,7 @@ from hwgen.tools.files import read_verilog
 def test_macros_without_end(tmp_path, text, sentence):
     (tmp_path / "mine.v").write_text(text)
     with pytest.raises(ValueError, match=f"^--verilog: {sentence}$"):
-        read_verilog(str(tmp_path / "mine.v"))
+        read(tmp_path / "mine.v")
 
 
 @pytest.mark.parametrize(
@@ -32,4 +42,4 @@ def test_macros_without_end(tmp_path, text, sentence):
 )
 def test_macros_with_an_end(tmp_path, text):
     (tmp_path / "mine.v").write_text(text)
-    assert read_verilog(str(tmp_path / "mine.v")) == text
+    assert read(tmp_path / "mine.v").text == text
