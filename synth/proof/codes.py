@@ -151,7 +151,8 @@ class Rule:
         odd = bool(table.codes[place] & 1)
         if place == 0 and table.flush_below and not self.options.rounding.is_stochastic:
             low = int(Fraction(table.flush_below) / unit)
-        above, past, half = number > low, number + number > low + high, number + number >= low + high
+        twice = int(2 * Fraction(table.middles[place]) / unit) if self.fmt.posit_rounding else low + high
+        above, past, half = number > low, number + number > twice, number + number >= twice
         match self.options.rounding:
             case Rounding.TOWARD_ZERO:
                 return never
@@ -214,7 +215,7 @@ class Rule:
             if low > most:
                 continue
             up = self._up(number, place, (low, high), unit, word, negative)
-            if place == 0 and not self.fmt.has_zero:  # all numbers but zero become the smallest value
+            if place == 0 and (not self.fmt.has_zero or self.fmt.posit_rounding):  # all but 0 become the smallest value
                 up = number != 0
             below, above = (self.signed(solver, pair, negative) for pair in pairs[place : place + 2])
             under = number < high
