@@ -109,6 +109,25 @@ def test_some_parts_of_a_readout_without_a_sign():
         assert faulty[part].search() == ({"acc": 1000} if part == 10 else None)
 
 
+POSIT_FAULTS = {
+    "small numbers become zero": (r"\(below_normals & moved_left_1\[127\]\)", "1'b0"),
+    "ties at the values' middle": (r"\{true_exponent\[1:0\], ", "{2'b00, "),
+}
+
+
+def test_posits_are_rounded_by_their_bits():
+    """Two parts of a proof, of numbers below the smallest value and between values with cut exponents."""
+    design = build("readout", "posit8_2", target="posit8_2", terms=4)
+    text = texts([design])[design.name]
+    lsb = design.core.exact.lsb_exponent
+    parts = [exponent - lsb + 1 for exponent in (-26, 22)]
+    assert [prover(design, text).claims[part].search() for part in parts] == [None, None]
+    for place, (pattern, replacement) in enumerate(POSIT_FAULTS.values()):
+        faulty = re.sub(pattern, replacement, text)
+        assert faulty != text
+        assert prover(design, faulty).claims[parts[place]].search() is not None
+
+
 ZERO = {
     "mac": ("mac", ("Binary4p2sf",), {"accumulator": "binary16"}),
     "mac into dlfloat16": ("mac", ("e2m1",), {"accumulator": "dlfloat16"}),
