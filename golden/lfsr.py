@@ -20,7 +20,7 @@ EXPONENTS: Mapping[int, tuple[int, ...]] = {
 }
 """By the register's width, the exponents of a primitive polynomial over GF(2), without x**0.
 
-They are large, as an exponent e lets hardware make e bits in a cycle, none of which depends on another by it.
+They are large, as an exponent e lets hardware make e bits in a cycle that do not depend on each other by it.
 """
 
 

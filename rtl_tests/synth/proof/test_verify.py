@@ -88,7 +88,8 @@ def test_a_users_own_file_is_checked(tmp_path, capsys):
     )
     assert main([*ENCODER, *broken]) == 1
     out = capsys.readouterr().out
-    assert "mine: differs from the reference model\n  bits 0x3c01: code 0x9, expected code 0x8 (1.0009765625 " in out
+    first = "one unit in the last place (1 of 20,000 vectors): bits 0x3c01: code 0x9, expected code 0x8 (1.0009765625 "
+    assert f"mine: differs from the reference model\n  {first}" in out
     record = json.loads(next((tmp_path / "evidence").glob("mine.mine.v.*.json")).read_text())
     assert record["verdict"] == "different"
     assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}

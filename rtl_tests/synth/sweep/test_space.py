@@ -262,8 +262,8 @@ def test_files_with_the_same_name_are_told_apart(tmp_path):
         ("[mac]\naccumulators = []", "mac has an unknown key 'accumulators'; did you mean 'accumulator'?"),
         (
             '[mac]\naccumulator = ["binary8"]',
-            "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, or aligned6 to aligned40, "
-            "not 'binary8'",
+            "mac.accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to "
+            "aligned40, not 'binary8'",
         ),
         ("[mac]\nterms = [0]", "mac.terms must be a list of integers from 1 to 16777216, not [0]"),
         ("[mac]\nscale-bits = [11]", "mac.scale-bits must be a list of integers from 0 to 10, not [11]"),
