@@ -8,7 +8,7 @@ module restore;
   integer row, k, file;
 
   hif8_pe_exact_n16 pe (.clk(clk), .rst(rst), .clear(clear), .enable(enable), .a(a), .b(b), .acc(acc), .overflow());
-  hif8_readout_binary32_n16_scale6 readout (.acc(acc), .scale(scale[0]), .bits(bits));
+  hif8_readout_binary32_n16_result_scale6 readout (.acc(acc), .scale(scale[0]), .bits(bits));
 
   always #5 clk = ~clk;
 

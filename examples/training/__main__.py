@@ -6,7 +6,6 @@ Usage, in the clone: python -m examples.training [--small] [--tasks T,...] [--jo
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -23,7 +22,7 @@ from synth.area.plan import area_jobs
 from synth.area.runner import LocalPool, Pool, measure_all
 from synth.area.store import Store, verilog
 from synth.report.training.plan import PLANS, SEEDS, SMALL, SMALL_SEEDS, TARGET, Plan, macs
-from synth.report.training.results import code_hash
+from synth.report.training.results import code_hash, text_of
 from synth.studies.script import status
 from synth.sweep.cluster import DaskPool
 
@@ -88,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "rows": [] if chosen.small else areas(plans, store, measurers),
         }
     output.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(output, json.dumps(content).replace("}, {", "},\n{").encode() + b"\n")
+    write_whole(output, text_of(content).encode())
     print(output)
 
 

@@ -49,6 +49,7 @@ import golden
 import hwgen
 from golden.refusal import Refusal
 from hwgen.__main__ import COMMANDS, main
+from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.parser import parser
 from hwgen.simulate.simulators import available
 from rtl_tests.support.paths import ROOT
@@ -116,6 +117,9 @@ NOT_RUN = {
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",
         "make exhaustive",
+        "hwgen verify mac --format ocp_e4m3 --stages 2 -f rtl.f --verilog fp8_mac.sv --top fp8_mac "
+        "--parameter WIDTH=8    --ports clk=clk_i,rst=~rst_ni,in_valid=valid_i,out_valid=valid_o,a=op_a_i,b=op_b_i,"
+        'acc_in=acc_i,acc_out=acc_o    --tie "mode_i=2\'b01" --junit verify.xml',
     ),
 }
 """The commands of each page that are shown but not run."""
@@ -257,7 +261,8 @@ def whole(command: str, *rest: str) -> list[str]:
     words = [command, *rest]
     if command in ("generate", "area", "energy", "verify", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
-        words = [command, block, *([] if block == "all" else ["--format", "hif8"]), *options]
+        has_format = block != "all" and (block not in BLOCKS or BLOCKS[block].formats)
+        words = [command, block, *(["--format", "hif8"] if has_format else []), *options]
     try:
         GRAMMAR.parse_args(words)
     except Refusal as error:

@@ -213,7 +213,7 @@ def measure() -> None:
         if (command, target) in known:
             continue
         words = [sys.executable, "-m", "hwgen", "area", *command.split(), "--target", target, "--json"]
-        found = json.loads(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+        found = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)
         best = next(row for row in found if row["recipe"] == "best")
         data["tool"] = best["tool"]
         entry = data["designs"].setdefault(_key(command), [f"hwgen area {command}"])

@@ -61,8 +61,8 @@ def _read(file: str, argument: str, writer: str, content: Callable[[Any], Conten
         raise other from error
     try:
         return content(data)
-    except Refusal as refusal:
-        raise other from refusal
+    except (Refusal, RecursionError) as error:
+        raise other from error
 
 
 def _number(kind: type[int] | type[float], digits: str) -> float:

@@ -76,7 +76,8 @@ def picture(data: Measured) -> str:
     macs = data.part("mac", "gates")
     most = max(value.high for value in macs.values())
     rows = [(name, number(macs[name].median), *_share(macs[name], most)) for name in ranked(macs)]
-    template = Template(Path(__file__).with_name("mac_area.svg").read_text(), trim_blocks=True, lstrip_blocks=True)
+    text = Path(__file__).with_name("mac_area.svg").read_text(encoding="utf-8")
+    template = Template(text, trim_blocks=True, lstrip_blocks=True)
     return template.render(title=f"MAC into {REPORT_ACCUMULATOR}, area in NAND2 equivalents", rows=rows) + "\n"
 
 

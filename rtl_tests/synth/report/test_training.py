@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from dataclasses import replace
 
 import pytest
 
@@ -255,6 +256,15 @@ def test_the_rows_are_read_back():
     assert study.source is data
 
 
+def test_the_file_has_each_key_once():
+    data = made_up_study()
+    text = results.text_of(data)
+    assert results.unpacked(json.loads(text)) == data
+    assert text.count('"iteration"') == text.count('"history":{')
+    assert replace(Study.from_json(json.loads(text)), source=data) == Study.from_json(data)
+    assert results.RESULTS.read_text() == results.text_of(results.unpacked(json.loads(results.RESULTS.read_text())))
+
+
 def broken(change):
     data = made_up_study()
     change(data)
@@ -277,6 +287,8 @@ def broken(change):
         lambda data: data["tasks"][0]["policies"][3]["history"][0].pop("iteration"),
         lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(gradient=[0.5, "all"]),
         lambda data: data["tasks"][0]["policies"][3]["history"][0]["lost"].update(bias=[0.5, 0.5]),
+        lambda data: data["tasks"][0]["policies"][3].update(history={"columns": {"iteration": [1], "lost": []}}),
+        lambda data: data["tasks"][0]["policies"][3].update(history={"columns": {"iteration": 1, "lost": {}}}),
         lambda data: data["tasks"][0]["policies"][3].update(skipped=[]),
         lambda data: data["tasks"][0]["policies"][3].pop("weight"),
         lambda data: data["tasks"][0]["policies"][3].pop("scaling"),

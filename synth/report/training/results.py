@@ -1,5 +1,6 @@
 """The results of the study of training: a file that ``make study`` writes, and differences from binary32."""
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,41 @@ def code_hash() -> str | None:
     files = [path for path in sorted(CODE.glob("*.py")) if path.name not in _RUNNERS]
     texts = (path.read_text(encoding="utf-8") for path in files)
     return sha256(fingerprint("golden", "synth.report.training.policy"), *texts, np.__version__) if files else None
+
+
+def text_of(content: Mapping[str, Any]) -> str:
+    """The text of the file: a list of objects with the same keys is an object of columns, which has each key once."""
+    return json.dumps(_packed(content), separators=(",", ":")).replace("},{", "},\n{") + "\n"
+
+
+def _packed(value: Any) -> Any:
+    match value:
+        case [{**first}, _, *_] if first and all(
+            isinstance(item, dict) and item.keys() == first.keys() for item in value
+        ):
+            return {"columns": {key: _packed([item[key] for item in value]) for key in first}}
+        case list():
+            return [_packed(item) for item in value]
+        case dict():
+            return {key: _packed(item) for key, item in value.items()}
+        case float() if value.is_integer():
+            return int(value)
+    return value
+
+
+def unpacked(value: Any) -> Any:
+    """The content of the file, with lists of objects in the place of columns; a BadValue if their lengths differ."""
+    match value:
+        case {"columns": {**columns}} if len(value) == 1 and columns:
+            known = [unpacked(column) for column in columns.values()]
+            if not all(isinstance(column, list) and len(column) == len(known[0]) for column in known):
+                raise BadValue("columns", f"must be lists of one length, not {columns!r}")
+            return [dict(zip(columns, line, strict=True)) for line in zip(*known, strict=True)]
+        case list():
+            return [unpacked(item) for item in value]
+        case dict():
+            return {key: unpacked(item) for key, item in value.items()}
+    return value
 
 
 def recorded(policy: Policy) -> dict[str, Any]:
@@ -164,6 +200,7 @@ class Study:
     rows: Mapping[str, Row]
     """The best row of each measured MAC, by its name."""
     source: Mapping[str, Any]
+    """The content of the file as it is, with columns."""
 
     def area(self, design: Design | None) -> Figure | None:
         """The area of a MAC, if it was measured."""
@@ -173,7 +210,7 @@ class Study:
     @classmethod
     def from_json(cls, data: Any) -> "Study":
         """Read the file's content; BadValue or BadKind if it is something else."""
-        keys = Keys(data, "study")
+        keys = Keys(unpacked(data), "study")
         program, versions = keys.text("program"), Keys(keys.take("versions"), "versions")
         seeds = tuple(keys.items("seeds"))
         if not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
