@@ -27,7 +27,7 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth import report
 from synth.report.figures import Figure
-from synth.report.plan import Family, Point
+from synth.report.plan import PAIR, Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 
@@ -43,7 +43,7 @@ ACCUMULATORS = ("binary16", "binary32", "exact", "aligned13", "aligned16", "alig
 """Accumulators whose area and error are measured with every number of lanes."""
 STEP = 8
 """Lanes of the designs that compare formats, and all accumulators."""
-FORMATS = ("e2m1", "ocp_e5m2", "ocp_e4m3", "e5m2b1", "hif8")
+FORMATS = ("e2m1", "ocp_e5m2", "ocp_e4m3", PAIR, "e5m2b1", "hif8")
 FORMAT_ACCUMULATORS = ("binary32", "exact", "aligned13")
 """Formats, and accumulators that are measured with each of them."""
 ALIGNED = tuple(f"aligned{bits}" for bits in (6, 8, 10, 13, 16, 20, 23, 25, 32, 40))
