@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import inspect
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
 
 from amaranth.hdl import Module, Value
@@ -313,7 +313,7 @@ class Design(Generic[C]):
 
     def __reduce__(self) -> tuple[Any, ...]:  # signals cannot be pickled; the arguments of the component can
         around = self.pipeline, self.generator
-        return _rebuilt, (self.kind, self.block.component, self.core._call, *around, self.given_name)
+        return _rebuilt, (self.block.title.__module__, self.kind, self.core._call, *around, self.given_name)
 
     @property
     def kind(self) -> str:
@@ -465,15 +465,11 @@ def register_line(source: Random) -> str:
     return f"Random: {register}, {source.random_seed:#x} after a reset; period 2^{source.width} - 1 bits"
 
 
-def _rebuilt(
-    kind: str, component: type[Core], call: Call, pipeline: Pipeline, generator: Generator, name: str | None
-) -> Design:
-    """Unpickle a design. Its block holds functions, which cannot be pickled: look for it beside the component."""
-    values = vars(sys.modules[component.__module__]).values()
-    blocks = [
-        block for block in values if isinstance(block, Block) and (block.component, block.name) == (component, kind)
-    ]
+def _rebuilt(module: str, kind: str, call: Call, pipeline: Pipeline, generator: Generator, name: str | None) -> Design:
+    """Unpickle a design. Its block holds functions, which cannot be pickled: look for it in its title's module."""
+    values = vars(import_module(module)).values()
+    blocks = [block for block in values if isinstance(block, Block) and block.name == kind]
     if len(blocks) != 1:
-        raise RuntimeError(f"{component.__module__} must define the block {kind} of {component.__name__} once")
+        raise RuntimeError(f"{module} must define the block {kind} once, and its title")
     formats, options = call
-    return Design(blocks[0], component(*formats, **options), pipeline, generator, name)
+    return Design(blocks[0], blocks[0].component(*formats, **options), pipeline, generator, name)

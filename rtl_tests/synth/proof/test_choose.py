@@ -1,5 +1,6 @@
 """Proofs by a solver: correct modules are proved in every part, and a fault in any part is found."""
 
+import pickle
 import re
 
 import pytest
@@ -249,6 +250,8 @@ def test_every_module_of_the_catalogue_has_a_method():
     assert all(is_enumerated(design) or not isinstance(proof(design), str) for design in plan)
     for design in first_of_each(kind_of_design, plan):
         assert (input_sweep(design) is not None) is is_enumerated(design)
+        copy = pickle.loads(pickle.dumps(design))
+        assert (copy.name, copy.block) == (design.name, design.block)
     first = {design.formats[0].name for design in plan if design.formats}
     assert {name for name in first if "+" not in name} == {
         name for name in (*golden.names(), *PROJECTED) if name not in golden.WIDE
