@@ -4,14 +4,18 @@ Values are checked before anything is built. On the command line, a refusal beco
 other exception is a bug or a failure at run time.
 """
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Self, TypeVar
 
 import numpy as np
 
 LONGEST = 100
 """Most characters of a value that a message shows."""
+LARGEST = 1 << 28
+"""Most bytes of a user's file; ``/dev/zero`` has no end."""
 
 
 class Refusal(Exception):
@@ -102,3 +106,15 @@ def check_choice(argument: str, value: object, allowed: tuple[_C, ...], others: 
     if value not in allowed:
         raise BadValue(argument, problem)
     return allowed[allowed.index(value)]
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Content of a user's file; an OSError if it cannot be read or is larger than :data:`LARGEST`."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST + 1)
+    except ValueError as error:  # a null character, or half of a pair of surrogates
+        raise OSError(errno.EINVAL, "no file can have this name") from error
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
+    return content

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import hashlib
 import json
 import tomllib
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from golden.formats import Format
-from golden.refusal import BadKind, BadValue, Refusal, check_choice
+from golden.refusal import BadKind, BadValue, Refusal, check_choice, read_bytes
 from golden.rows import ALL_ROUNDINGS, Biased, Exponent, Fixed, Kind, Overflow, Row, SignMagnitude, Special
 from golden.validation import MAX_WIDTH
 
@@ -39,22 +38,6 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
         return make(table, raw)
     except Refusal as refusal:
         raise BadValue(None, f"{name}: {' '.join(str(refusal).split())}") from None
-
-
-LARGEST = 1 << 28
-"""Most bytes of a user's file; ``/dev/zero`` has no end."""
-
-
-def read_bytes(path: str | Path) -> bytes:
-    """Content of a user's file; an OSError if it cannot be read or is larger than :data:`LARGEST`."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except ValueError as error:  # a null character, or half of a pair of surrogates
-        raise OSError(errno.EINVAL, "no file can have this name") from error
-    if len(content) > LARGEST:
-        raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
-    return content
 
 
 def check_keys(table: Any, allowed: Collection[str], where: str, required: Collection[str] = ()) -> None:

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-from golden.refusal import BadValue
-from golden.tables import read_bytes
+from golden.refusal import BadValue, read_bytes
 from hwgen.tools.files import read_text
 
 MOST_DEEP = 16

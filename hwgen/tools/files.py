@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from golden.refusal import BadValue
-from golden.tables import read_bytes
+from golden.refusal import BadValue, read_bytes
 
 
 def text_of(data: bytes) -> str:

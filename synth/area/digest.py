@@ -10,6 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 """The folder of our packages."""
 
 _IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) import (\([^)]*\)|[^#\n]*)|import ([^#\n]*))", re.MULTILINE)
+_EXPORTS = re.compile(rf"(?:{_IMPORT.pattern}|^__all__ = \[[^]]*\])[^\n]*\n", re.MULTILINE)
 _SCRIPT = re.compile(r'"(\w+)\.py"')
 """A file that runs as a process of its own."""
 
@@ -38,8 +39,8 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
 
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
     ``__init__.py`` of each package on the way; and files beside them that are no modules. Of a package that is only on
-    the way to a module (``a`` in ``from a.b import c``), the imports do not count. An entry that is no module is a
-    FileNotFoundError.
+    the way to a module (``a`` in ``from a.b import c``), the imports and exports do not count. An entry that is no
+    module is a FileNotFoundError.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]
@@ -49,8 +50,9 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
             modules[path] = path.read_bytes()
             todo += filter(None, (_file(name, root) for name in _imported(path, modules[path].decode(), root)))
     folders = {root / part for path in modules for part in path.relative_to(root).parents if part.name}
-    others = (path for folder in folders for path in (folder / "__init__.py", *_data(folder)) if path.exists())
-    files = {path: path.read_bytes() for path in others} | modules
+    others = {path: path.read_bytes() for folder in folders for path in _data(folder)}
+    packages = (path for folder in folders if (path := folder / "__init__.py").exists())
+    files = others | {path: _EXPORTS.sub("", path.read_text("utf-8")).encode() for path in packages} | modules
     return {path.relative_to(root).as_posix(): content for path, content in files.items()}
 
 

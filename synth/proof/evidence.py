@@ -10,8 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
-from golden.refusal import BadValue
-from golden.tables import read_bytes
+from golden.refusal import BadValue, read_bytes
 from hwgen.tools.files import write_files, write_whole
 from synth.area.digest import fingerprint, sha256
 

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from golden.refusal import BadValue, Refusal
-from golden.tables import read_bytes
+from golden.refusal import BadValue, Refusal, read_bytes
 from synth.area.rows import Row
 from synth.report.data import Accuracy, Sweep
 from synth.report.training.results import RESULTS as STUDY
