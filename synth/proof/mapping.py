@@ -146,9 +146,12 @@ def read_cells(
 def with_cuts(
     verilog: str, top: str, system_verilog: bool, cuts: Sequence[str], *, adders: bool = False, thorough: bool = True
 ) -> str:
-    """The module that :func:`read` or, with ``adders``, :func:`read_adders` parses, with free values in some nets."""
+    """The module that :func:`read` or, with ``adders``, :func:`read_adders` parses, with free values in some nets.
+
+    Then a register's ``state`` is there even if nothing but these nets depends on it.
+    """
     nets = " ".join(f"w:{name}" for name in cuts)
-    cutting = f"setattr -set keep 1 {nets}\ncutpoint {nets}\n" if cuts else ""
+    cutting = f"setattr -set keep 1 {nets} w:state w:generator__state\ncutpoint {nets}\n" if cuts else ""
     mapping = _KEEP_ADDERS if adders else _MAP.format(**_EFFORT[thorough])
     return _run(f"{_reading(top, system_verilog)}{cutting}{mapping}", {"module.v": verilog}, "netlist.json")
 
