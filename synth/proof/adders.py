@@ -25,22 +25,25 @@ class LinearForm:
     modulus: int
 
 
-def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None) -> LinearForm:
+def linear_form(
+    netlist: Netlist, word: Sequence[int], width: int | None = None, count: Sequence[int] = ()
+) -> LinearForm:
     """The unsigned word of some nets, least significant first, modulo ``2**width``; default: its length.
 
-    A carry that no place above cancels remains as a term.
+    A carry that no place above cancels remains as a term. If the word ``count`` is the number of ones among some bits,
+    and long enough for all of them, these replace it in the form, although its last carry may not be in the netlist.
     """
     modulus = 1 << (len(word) if width is None else width)
     outputs: dict[tuple[str, _Addends], list[int]] = {}
     groups: dict[int, _Addends] = {}
     carries_of: dict[int, _Addends] = {}
     for net, gate in enumerate(netlist.gates, netlist.first_gate):
-        if gate.kind in ADDER:
+        if gate.kind in ADDER and net not in count:
             groups[net] = tuple(sorted(gate.pins))
             outputs.setdefault((gate.kind, groups[net]), []).append(net)
             if gate.kind == CARRY:
                 carries_of[net] = groups[net]
-        elif gate.kind == INVERTER and gate.pins[0] in groups:
+        elif gate.kind == INVERTER and (gate.pins[0] in groups or gate.pins[0] in count):
             groups[net] = gate.pins
             outputs.setdefault((INVERTER, gate.pins), []).append(net)
     weights: dict[int, int] = {}
@@ -78,10 +81,21 @@ def linear_form(netlist: Netlist, word: Sequence[int], width: int | None = None)
             weight = terms.pop(net)
             terms[1] = terms.get(1, 0) + weight
             terms[pins[0]] = (terms.get(pins[0], 0) - weight) % modulus
-    terms = {net: weight for net, weight in terms.items() if weight % modulus}
+    if count:
+        _replace_count(terms, count, linear_form(netlist, count), modulus)
+    terms = {net: weight % modulus for net, weight in terms.items() if weight % modulus}
     constant = terms.pop(1, 0) % modulus
     terms.pop(0, None)
     return LinearForm(terms, constant, modulus)
+
+
+def _replace_count(terms: dict[int, int], count: Sequence[int], ones: LinearForm, modulus: int) -> None:
+    """In place of the bits of a count, take those that it counts; its own form is exact if it has room for them all."""
+    weight, is_count = terms.get(count[0], 0), not ones.constant and {*ones.terms.values()} == {1}
+    has_all = all(terms.get(net, 0) == (weight << place) % modulus for place, net in enumerate(count))
+    if is_count and has_all and len(ones.terms) < ones.modulus:
+        terms |= dict.fromkeys(count, 0)
+        terms |= {net: terms.get(net, 0) + weight for net in ones.terms}
 
 
 def _known_carry(addends: _Addends, carries: Mapping[int, _Addends]) -> int:

@@ -8,7 +8,6 @@ from functools import cached_property
 
 from golden.wide import bulk_bits
 from hwgen.blocks.block import Design
-from synth.proof.adders import linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.dot import specials_after
 from synth.proof.floating import Query
@@ -65,10 +64,9 @@ class BulkDotProof(LeveledProof, NormalizedProof):
             raise NotShownError("largest_level is not the largest level")
 
     def _check_total(self) -> None:
-        first, level = self.netlist.first_gate, self.word(LEVEL)
+        level = self.word(LEVEL)
         netlist = cut(self.netlist, LEVEL, level)
-        form = linear_form(netlist, [net if net < first else net + len(level) for net in self.word(TOTAL)])
-        lanes = Lanes(self.design, netlist, scaled=False)
+        form, lanes = self.form(netlist, TOTAL, len(level)), Lanes(self.design, netlist, scaled=False)
         *parts, others = lanes.split(form.terms, sum(1 << net for net in netlist.input_nets(LEVEL)))
         if others:
             raise NotShownError("total is not a sum of words that belong to one lane each")

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from golden.arithmetic.aligned import row_exponents
-from synth.proof.adders import LinearForm
+from synth.proof.adders import LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat
 from synth.proof.bitslice import CASES, evaluated, from_planes, to_planes
 from synth.proof.dot import Choice
 from synth.proof.floating import FloatSumProof
-from synth.proof.gates import NotShownError
+from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounding import EXPONENT_BITS
 from synth.proof.solver import Solver
 
-LEVEL, TOTAL = "largest_level", "total"
+LEVEL, TOTAL, _COUNT = "largest_level", "total", "negative_rows"
 
 
 class LeveledProof(FloatSumProof):
@@ -69,6 +69,15 @@ class LeveledProof(FloatSumProof):
     def levels(self) -> NDArray[np.int64]:
         """The level of each product; 0 for those that are 0."""
         return np.where(self.lanes.products.values != 0, self.exponents + self.offset, 0)
+
+    def moved_word(self, name: str, moved: int) -> list[int]:
+        """The bits of a net after all gates have moved; none if there is no such net."""
+        nets = self.word(name) if self.has_word(name) else ()
+        return [net if net < self.netlist.first_gate else net + moved for net in nets]
+
+    def form(self, netlist: Netlist, name: str, moved: int) -> LinearForm:
+        """A net as a sum, after all gates have moved; signs may be counted first."""
+        return linear_form(netlist, self.moved_word(name, moved), count=self.moved_word(_COUNT, moved))
 
     def finite_classes(self, lanes: Lanes, lane: int, nets: Sequence[int]) -> list[LaneClass]:
         """The classes of a lane, by the bits of some nets and by level, whose product is finite."""

@@ -13,7 +13,7 @@ from bitwuzla import RoundingMode
 
 from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
-from synth.proof.adders import NOWHERE, LinearForm, linear_form
+from synth.proof.adders import NOWHERE, LinearForm
 from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.floated import FloatedDotProof
 from synth.proof.floating import Query, SymbolicScale
@@ -143,14 +143,9 @@ class AlignedDotProof(LeveledProof):
     # -- part 0
 
     def _show(self) -> None:
-        first, level = self.netlist.first_gate, self.word(LEVEL)
+        level = self.word(LEVEL)
         netlist, is_framed = cut(self.netlist, LEVEL, level), self.has_word(_FRAMED)
-
-        def word(name: str, moved: int) -> list[int]:
-            """A net's bits after all gates have moved."""
-            return [net if net < first else net + moved for net in self.word(name)]
-
-        form = linear_form(netlist, word(_FRAMED if is_framed else TOTAL, len(level)))
+        form = self.form(netlist, _FRAMED if is_framed else TOTAL, len(level))
         lanes, sign = Lanes(self.design, netlist, scaled=False), netlist.input_nets("acc_in")[-1]
         *parts, addend = lanes.split(form.terms, sum(1 << net for net in (*netlist.input_nets(LEVEL), sign)))
         self.check_rows(lanes, form, parts, is_framed=is_framed, follows=not is_framed)
@@ -158,10 +153,10 @@ class AlignedDotProof(LeveledProof):
         if is_framed:
             if addend:
                 raise NotShownError(f"{_FRAMED} is not a sum of words that belong to one lane each")
-            netlist = cut(netlist, _FRAMED, word(_FRAMED, moved))
+            netlist = cut(netlist, _FRAMED, self.moved_word(_FRAMED, moved))
             moved += len(self.word(_FRAMED))
-            form = linear_form(netlist, word(TOTAL, moved))
-        self._check_acc(netlist, form, word(_LOST, moved) if self.has_word(_LOST) else [])
+            form = self.form(netlist, TOTAL, moved)
+        self._check_acc(netlist, form, self.moved_word(_LOST, moved))
         self._check_largest()
 
     def _check_acc(self, netlist: Netlist, form: LinearForm, lost: Sequence[int]) -> None:

@@ -65,6 +65,20 @@ def test_a_carry_without_a_net_has_no_net():
     assert NOWHERE in linear_form(netlist, netlist.driven).terms
 
 
+@pytest.mark.parametrize(("ones", "is_exact"), [((2, 3, 4), True), ((2, 3, 3), False), ((2, 3, 1), False)])
+def test_a_count_needs_no_carry_that_never_is_1(ones, is_exact):
+    """Three bits in a word of two places, whose carries are added without a carry of their own."""
+    first, second, third = ones
+    halves = [(0, first, second), (0, 5, third), (0, 6, 8)]
+    gates = [Gate(kind, addends) for addends in halves[:2] for kind in ("SUM", "CARRY")] + [Gate("SUM", halves[2])]
+    netlist = Netlist("x", {"a": 3}, {"sum": 5}, tuple(gates), (0, 7, 9, 0, 0))
+    assert NOWHERE in linear_form(netlist, netlist.driven).terms
+    form = linear_form(netlist, netlist.driven, count=[7, 9])
+    assert (form.terms == {2: 2, 3: 2, 4: 2}) == is_exact
+    assert is_exact or {7, 9} <= form.terms.keys()
+    assert {7, 9} <= linear_form(netlist, [7, 0, 9], count=[7, 9]).terms.keys()  # not the places of the count
+
+
 @pytest.mark.parametrize("addends", [(0, 2, 0), (1, 2, 1), (0, 1, 2), (2, 3, 2)])
 def test_carries_of_constants_and_equal_addends_are_known(addends):
     netlist = Netlist("x", {"a": 2}, {"sum": 1}, (Gate("SUM", addends),), (4,))
