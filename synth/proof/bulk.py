@@ -19,7 +19,7 @@ from synth.proof.rounding import EXPONENT_BITS, Exact, Rounded, odd_to
 from synth.proof.solver import Pins, Solver
 
 _SIGNIFICAND, _EXPONENT = "sum_significand", "sum_exponent"
-_IS_ZERO, _SIGN, _PAST = "sum_is_zero", "total_negative", "sum_past_largest"
+_IS_ZERO, _SIGN, _PAST = "sum_is_zero", "sign of total", "sum_past_largest"
 
 
 class BulkDotProof(LeveledProof, NormalizedProof):
@@ -48,6 +48,10 @@ class BulkDotProof(LeveledProof, NormalizedProof):
     def others(self) -> tuple[str, ...]:
         """The sign; whether the sum is zero; whether it is too large, if there is a net for that."""
         return (_SIGN, _IS_ZERO, *([_PAST] if self.has_word(_PAST) else []))
+
+    def word(self, name: str) -> tuple[int, ...]:
+        """The bits of a named net, or the last bit of the sum, which has no name in a pipeline."""
+        return super().word(TOTAL)[-1:] if name == _SIGN else super().word(name)
 
     def show(self) -> None:
         """Show the largest level, the sum, and the number that it is rounded to."""
