@@ -61,8 +61,7 @@ class Content:
 
     def __init__(self, report: Report):
         self.report = report
-        self.bits = accuracy.widths(report.ratios or {})
-        self.measured = Measured(report.rows, report.formats, self.bits)
+        self.measured = Measured(report.rows, report.formats, accuracy.widths(report.ratios or {}))
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -74,11 +73,11 @@ class Content:
             blocks.parts(measured),
             blocks.accumulators(measured, report.dots),
             blocks.options(measured),
-            speed.section(measured.timed, report.speeds, report.tool, names, self.bits),
-            energy.section(report.energies, measured.energies, report.tool, names),
+            speed.section(report, measured),
+            energy.section(report, measured),
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
-            dots.section(report.dots, report.tool, names),
+            dots.section(report),
             blocks.encoders(measured),
             training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
             papers.claims(measured),

@@ -120,21 +120,9 @@ def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> s
         return ""
     first, ties, last = smallest(figures)
     size = f"{number(figures[first].median)} {figures[first].unit}"
+    alike = f", no different from {listing(ties)}" if ties else ""
     most = f"; {last} has the largest ({compared(figures[last], figures[first])})" if last else ""
-    return f"{where}: {first} has the smallest {what} ({size}){ties_clause(ties)}{most}."
-
-
-def eight(items: Mapping[str, Item], bits: Mapping[str, int]) -> dict[str, Item]:
-    """Those of formats with codes of eight bits, among which a format is called the cheapest.
-
-    A format of unknown width counts as one of eight bits.
-    """
-    return {name: item for name, item in items.items() if bits.get(name, 8) == 8}
-
-
-def ties_clause(ties: Sequence[str]) -> str:
-    """End of a sentence on a smallest or fastest name, from which ``ties`` do not differ."""
-    return f", no different from {listing(ties)}" if ties else ""
+    return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
 
 
 def listing(names: Sequence[str]) -> str:

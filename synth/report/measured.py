@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, eight
+from synth.report.figures import Figure, Item
 from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
@@ -48,8 +48,11 @@ class Column:
     title: str
     unit: str
     note: str
-    axis: str
-    """Label of a plot's axis."""
+
+    @property
+    def axis(self) -> str:
+        """Label of a chart's axis."""
+        return "area [the library's unit]" if self.note == _LIBRARY_NOTE else f"area [{self.unit}]"
 
     @property
     def head(self) -> str:
@@ -60,17 +63,13 @@ class Column:
 def columns(rows: Iterable[Row]) -> list[Column]:
     """A column for each target and then for each cell library of the rows."""
     places = {row.place: row for row in rows}
-    targets = [
-        Column(key, target.title, target.unit, target.note, f"area [{target.unit}]")
-        for key, target in TARGETS.items()
-        if key in places
-    ]
+    targets = [Column(key, of.title, of.unit, of.note) for key, of in TARGETS.items() if key in places]
     libraries = {key: places[key] for key in sorted(places.keys() - TARGETS.keys())}
     titles = [" + ".join(dict.fromkeys(name.split("_")[0] for name in row.libraries)) for row in libraries.values()]
     if len(set(titles)) < len(titles):
         titles = [row.cells for row in libraries.values()]
-    pairs, axis = zip(libraries, titles, strict=True), "area [the library's unit]"
-    return targets + [Column(key, title, "area", _LIBRARY_NOTE, axis) for key, title in pairs]
+    pairs = zip(libraries, titles, strict=True)
+    return targets + [Column(key, title, "area", _LIBRARY_NOTE) for key, title in pairs]
 
 
 class Measured:
@@ -89,9 +88,9 @@ class Measured:
         self.formats = tuple(formats)
         self.bits = bits or {}
 
-    def eight(self, figures: Mapping[str, Figure]) -> dict[str, Figure]:
-        """The figures of :func:`synth.report.figures.eight` bits."""
-        return eight(figures, self.bits)
+    def eight(self, items: Mapping[str, Item]) -> dict[str, Item]:
+        """Those of formats of eight bits, or of unknown width, among which a format is called the cheapest."""
+        return {name: item for name, item in items.items() if self.bits.get(name, 8) == 8}
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
         """:func:`by_format` for the formats that are compared."""

@@ -132,9 +132,9 @@ TERMS = DEFAULT_TERMS
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
-"""The format whose encoder is measured on every target, and the two roundings that are compared."""
-EVERY_ROUNDING = ("hif8",)
-"""Formats whose encoder is measured in all their roundings, on :data:`ENCODER_TARGETS`."""
+"""The format whose encoder is measured on every target, with the two roundings that are compared; all its other
+roundings are measured on :data:`ENCODER_TARGETS`.
+"""
 PROJECTION_STUDY = "Binary8p4se"
 """The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 
@@ -239,20 +239,17 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
     into, source = {"accumulator": REPORT_ACCUMULATOR}, {"source": ENCODER_SOURCE}
-    for name in formats:
+    studied, roundings = ROUNDING_STUDY
+    for name, fmt in formats.items():
         for part in PARTS:
             yield Family(part, (name,), {} if part == "multiplier" else into, everywhere)
-    studied, roundings = ROUNDING_STUDY
-    for name in formats:
         if name == studied:
             yield Family("encoder", (name,), source | {"rounding": roundings}, everywhere)
+            modes = tuple(mode.value for mode in fmt.roundings)
+            yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
         elif "+" not in name:  # two formats in one unit have no encoder
             yield Family("encoder", (name,), source, ENCODER_TARGETS)
-    for name in (name for name in formats if name in EVERY_ROUNDING):
-        modes = tuple(mode.value for mode in formats[name].roundings)
-        yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
-    for name in (name for name in formats if name in WIDTH_STUDY):
-        for accumulator in ACCUMULATORS[1:]:
+        for accumulator in ACCUMULATORS[1:] if name in WIDTH_STUDY else ():
             terms = TERMS if accumulator == "exact" else None
             yield Family("mac", (name,), {"accumulator": accumulator, "terms": terms}, WIDTH_TARGETS)
     for extra in EXTRAS:

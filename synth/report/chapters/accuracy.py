@@ -58,13 +58,12 @@ def parts(names: Iterable[str]) -> list[str]:
 
 
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
-    """Area against accuracy, on each target with MACs of more than one format, all with spreads; None without one."""
-    by_target = {}
-    for target, macs in measured.parts("mac").items():
-        figures = {name: value for name, value in macs.items() if name in accuracy}
+    """Area against accuracy, on the first target with MACs of several formats, all with spreads; None without one."""
+    for column in measured.columns.values():
+        figures = {name: value for name, value in measured.part("mac", column.key).items() if name in accuracy}
         if len(figures) > 1 and have_spreads(figures.values()):
-            by_target[target] = figures
-    if not by_target:
+            break
+    else:
         return None
     section = Section(
         "tradeoff",
@@ -77,10 +76,9 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    target, figures = next(iter(by_target.items()))
     each = f"for f in {' '.join(parts(figures))}; do"
     section.command = f"{each} python -c \"import golden; print(golden.best_scale('$f'))\"; done"
-    column, edge = measured.columns[target], best_formats(figures, ratio)
+    edge = best_formats(figures, ratio)
     points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
     best, labels = [point for name in edge for point in points[name]], ("quantization SNR [dB]", column.axis)
     ends = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {column.unit})" for name in edge]

@@ -1,16 +1,15 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
 from synth.area.rows import Row
 from synth.report import charts, figures
-from synth.report.figures import Figure, counted, eight, have_spreads, listing, number, smallest_sentence
-from synth.report.measured import columns, figure
+from synth.report.data import Report
+from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
+from synth.report.measured import Measured, columns, figure
 from synth.report.sections import Cell, Section, Table, table
-from synth.studies.speeds import Speeds
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
@@ -105,19 +104,10 @@ _PHRASES = {
 """Blocks and options in words."""
 
 
-def section(
-    rows: Sequence[Row],
-    speeds: Speeds | None,
-    tool: str,
-    formats: Sequence[str] = (),
-    bits: Mapping[str, int] = MappingProxyType({}),
-) -> Section | None:
-    """The section on timed rows of the report and of the study; None if there are neither.
-
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
-    are those of codes, by format.
-    """
-    by_group = groups([*(speeds.rows if speeds else ()), *rows])
+def section(report: Report, measured: Measured) -> Section | None:
+    """The section on timed rows of the report and of the study; None if there are neither."""
+    speeds, rows = report.speeds, [*(report.speeds.rows if report.speeds else ()), *measured.timed]
+    by_group = groups(rows)
     if not by_group:
         return None
     titles = {column.key: column for column in columns(row for timed in by_group.values() for row in timed)}
@@ -137,9 +127,9 @@ def section(
     if speeds is not None:
         section.note += f" Figures on our own gates: make fast, {speeds.tool}."
         section.command = "make fast"
-        section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
-        names = {row.format for row in (*speeds.rows, *rows)}
-        section.name_missing(formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
+        section.warn_of_other_tool("The figures on our own gates are", speeds.tool, report.tool)
+        names = {row.format for row in rows}
+        section.name_missing(report.formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     by_name = {group: fronts(timed) for group, timed in by_group.items()}
     most = max(len(curves) for curves in by_name.values())
     single: list[tuple[object, ...]] = []
@@ -151,7 +141,7 @@ def section(
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         if is_drawn(curves, most):
-            known = eight(curves, bits)
+            known = measured.eight(curves)
             sentence = headline(known, f"area of {counted(len(known), '8-bit format')}", title, unit) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
