@@ -105,23 +105,20 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
     return sorted(figures, key=lambda name: figures[name].median)
 
 
-def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]:
-    """The smallest, the names that do not differ from it, and the largest if all others differ from that."""
-    first, *others = ranked(figures)
-    ties = [name for name in others if not figures[name].differs(figures[first])]
-    last = others[-1] if others else first
-    is_alone = all(figures[name].differs(figures[last]) for name in figures if name != last)
-    return first, ties, last if others and is_alone else None
-
-
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
-    """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares."""
+    """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares.
+
+    The largest is named if all others differ from it.
+    """
     if len(figures) < 2 or not have_spreads(figures.values()):
         return ""
-    first, ties, last = smallest(figures)
-    size = f"{number(figures[first].median)} {figures[first].unit}"
+    first, *others = ranked(figures)
+    least, largest = figures[first], figures[others[-1]]
+    ties = [name for name in others if not figures[name].differs(least)]
+    is_alone = all(figures[name].differs(largest) for name in (first, *others[:-1]))
+    size = f"{number(least.median)} {least.unit}"
     alike = f", no different from {listing(ties)}" if ties else ""
-    most = f"; {last} has the largest ({compared(figures[last], figures[first])})" if last else ""
+    most = f"; {others[-1]} has the largest ({compared(largest, least)})" if is_alone else ""
     return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
 from synth.report.figures import Figure, Item
-from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
+from synth.report.plan import OPTIONAL, Block, part_of_mac
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
@@ -29,14 +29,6 @@ def pick(rows: Iterable[Row], component: str, place: str, **options: Option | No
     """The figure of the row that :func:`find` finds."""
     row = find(rows, component, place, **options)
     return None if row is None else figure(row)
-
-
-def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
-    """Figures of the MAC into the report's accumulator, or of a part of it, by format."""
-    options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
-    names = dict.fromkeys(row.format for row in rows if row.component == part and "format_b" not in row.options)
-    figures = {name: pick(rows, part, place, format=name, format_b=None, **options) for name in names}
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -93,9 +85,9 @@ class Measured:
         return {name: item for name, item in items.items() if self.bits.get(name, 8) == 8}
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
-        """:func:`by_format` for the formats that are compared."""
-        figures = by_format(self.rows, part, place)
-        return {name: figures[name] for name in self.formats if name in figures}
+        """Figures of the MAC into the report's accumulator, or of a part of it, by format."""
+        figures = {name: self.block(part_of_mac(part, name), place) for name in self.formats}
+        return {name: value for name, value in figures.items() if value}
 
     def block(self, block: Block, place: str) -> Figure | None:
         """The figure of a block in a place, if it was measured."""

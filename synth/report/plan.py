@@ -157,6 +157,11 @@ class Comparison(NamedTuple):
         return ", ".join((*words, f"against {base.format} {base.kind}", *map(str, base.options.values())))
 
 
+def part_of_mac(kind: str, name: str, accumulator: str = REPORT_ACCUMULATOR) -> Block:
+    """The MAC of a format, or a part of it."""
+    return Block(kind, name, {} if kind == "multiplier" else {"accumulator": accumulator})
+
+
 def _mac(fmt: str, **options: Any) -> Block:
     return Block("mac", fmt, {"accumulator": REPORT_ACCUMULATOR, **options})
 
@@ -193,11 +198,8 @@ OPTIONAL = frozenset(
 """Options that rows of plain blocks lack. If a default is None, the component chooses a value, and all rows have it."""
 
 
-def _claim(
-    text: str, part: str, base: str, unit: str, most: float, accumulator: str = REPORT_ACCUMULATOR
-) -> Comparison:
-    options = {} if part == "multiplier" else {"accumulator": accumulator}
-    return Comparison(text, Block(part, unit, options), Block(part, base, options), most)
+def _claim(text: str, part: str, base: str, unit: str, most: float, into: str = REPORT_ACCUMULATOR) -> Comparison:
+    return Comparison(text, part_of_mac(part, unit, into), part_of_mac(part, base, into), most)
 
 
 _SUBNORMALS = (
@@ -238,11 +240,10 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
-    into, source = {"accumulator": REPORT_ACCUMULATOR}, {"source": ENCODER_SOURCE}
+    source = {"source": ENCODER_SOURCE}
     studied, roundings = ROUNDING_STUDY
     for name, fmt in formats.items():
-        for part in PARTS:
-            yield Family(part, (name,), {} if part == "multiplier" else into, everywhere)
+        yield from (part_of_mac(part, name).family(everywhere) for part in PARTS)
         if name == studied:
             yield Family("encoder", (name,), source | {"rounding": roundings}, everywhere)
             modes = tuple(mode.value for mode in fmt.roundings)

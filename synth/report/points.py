@@ -86,8 +86,7 @@ def points(report: Report) -> list[Point]:
         if row.timing is None and row.is_best:
             found.setdefault((*key, metric), _point(*key, metric, None, figure(row)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
-                longest = Figure.exact(row.medians["period_fo4"])
-                delay = replace(longest, unit="FO4", command=row.command, samples=1)
+                delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), command=row.command)
                 found.setdefault((*key, DELAY), _point(*key, DELAY, None, delay)._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
@@ -197,7 +196,7 @@ def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:
         "choices": choices,
         "default": [*dict.fromkeys((*first, *choices[:2]))][: max(2, min(len(first), _MOST))],
         "units": UNITS,
-        "accumulators": list(dict.fromkeys(point.accumulator for point in used if point.accumulator)),
+        "accumulators": {point.accumulator: point.accumulator for point in used if point.accumulator},
         "targets": {name: title for name, title in titles.items() if any(point.target == name for point in used)},
         "extras": list(dict.fromkeys(point.metric for point in table if not point.unit)),
         "columns": list(Point._fields),

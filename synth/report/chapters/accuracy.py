@@ -52,11 +52,6 @@ def widths(ratios: Mapping[str, Ratio]) -> dict[str, int]:
     return usual | {name: ratio.bits for name, ratio in ratios.items() if ratio.bits}
 
 
-def parts(names: Iterable[str]) -> list[str]:
-    """The names, with the formats of pairs in the place of pairs, each once."""
-    return list(dict.fromkeys(part for name in names for part in name.split("+")))
-
-
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
     """Area against accuracy, on the first target with MACs of several formats, all with spreads; None without one."""
     for column in measured.columns.values():
@@ -76,7 +71,7 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    each = f"for f in {' '.join(parts(figures))}; do"
+    each = f"for f in {' '.join(dict.fromkeys('+'.join(figures).split('+')))}; do"
     section.command = f"{each} python -c \"import golden; print(golden.best_scale('$f'))\"; done"
     edge = best_formats(figures, ratio)
     points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
@@ -129,37 +124,29 @@ def digits(accuracy: Accuracy | None) -> Section | None:
         equal.setdefault(score.rtl_cases, []).append(score.format)
     texts = [f"equal in {cases:,} steps ({listing(names)})" for cases, names in equal.items() if cases]
     section.find(f"Results of the Verilog and of the reference model are {listing(texts)}." if texts else "")
-    kept = [score for score in accuracy.scores if not score.is_reference]
-    shown = [score for score in accuracy.study if score.accumulator == accuracy.accumulator] or kept
     series: dict[str, dict[str, Figure]] = {}
-    for score in shown:
-        if score.snr_db is not None:
-            series.setdefault(_SCALINGS.get(score.scaling, score.scaling), {})[score.format] = Figure.exact(
-                score.snr_db
-            )
+    for score in accuracy.study:
+        if score.snr_db is not None and score.accumulator == accuracy.accumulator:
+            series.setdefault(_words(score.scaling), {})[score.format] = Figure.exact(score.snr_db)
     title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
     section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
     cells = {
         (score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}")
-        for score in accuracy.study or accuracy.scores
+        for score in accuracy.study
     }
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (
-        f"{accumulator or accuracy.accumulator}, {_SCALINGS.get(scaling, scaling)}" for scaling, accumulator in columns
-    )
+    head = (f"{accumulator}, {_words(scaling)}" for scaling, accumulator in columns)
     rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
     section.table("SNR of outputs, and accuracy, by format, scaling and accumulator", ("format", *head), rows)
     return section
 
 
-_SCALINGS = {"none": "unscaled", "": "calibrated"}
-"""Ways of scaling in words."""
+def _words(scaling: str) -> str:
+    return "unscaled" if scaling == "none" else scaling
 
 
 def _snr(score: Score, small: str) -> Cell:
-    if score.is_reference:
-        return Cell("reference", small)
     if score.snr_db is None:
         return Cell("overflow", small)
     return Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)

@@ -163,14 +163,12 @@ function csv() {
 
 function fromAddress() {
   const given = new URLSearchParams(location.hash.replace(/^#compare&?/, ""));
-  const pick = (name, known, usual) => (known.includes(given.get(name)) ? given.get(name) : usual);
+  const pick = (name, known = Object.keys(data[`${name}s`])) => (known.includes(given.get(name)) ? given.get(name) : known[0]);
   const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
   const limit = given.get("limit");
   return {
     formats: formats.length > 1 ? formats : data.default,
-    unit: pick("unit", Object.keys(data.units), Object.keys(data.units)[0]),
-    accumulator: pick("accumulator", data.accumulators, data.accumulators[0]),
-    target: pick("target", Object.keys(data.targets), Object.keys(data.targets)[0]),
+    unit: pick("unit"), accumulator: pick("accumulator"), target: pick("target"),
     limit: limit === null ? null : Number(limit),
   };
 }
