@@ -159,14 +159,13 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
-        parts = {name: getattr(self, name) for name in _PARTS}
         return {
             **{key: getattr(self, key) for key in _PLAIN},
             "rows": [row.to_json() for row in self.rows],
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
             "snr": self.ratios and {name: asdict(ratio) for name, ratio in self.ratios.items()},
-            **{name: part and dict(part.source) for name, part in parts.items()},
+            **{name: (part := getattr(self, name)) and dict(part.source) for name in _PARTS},
         }
 
     @classmethod

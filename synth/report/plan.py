@@ -132,9 +132,7 @@ TERMS = DEFAULT_TERMS
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
-"""The format whose encoder is measured on every target, with the two roundings that are compared; all its other
-roundings are measured on :data:`ENCODER_TARGETS`.
-"""
+"""The format whose encoder has all roundings on :data:`ENCODER_TARGETS`, and two, which are compared, everywhere."""
 PROJECTION_STUDY = "Binary8p4se"
 """The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 

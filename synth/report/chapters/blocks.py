@@ -82,14 +82,10 @@ def options(measured: Measured) -> Section | None:
 
 def encoders(measured: Measured) -> Section | None:
     """Encoders on gates by rounding, and two roundings of one format on every target; None without encoders."""
-    rows = [
-        row
-        for row in measured.rows
-        if row.component == "encoder" and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
-    ]
+    rows = [row for row in measured.rows if row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE]
     gates: dict[str, dict[str, dict[str, Figure]]] = {}
     for row in rows:
-        if row.place == "gates" and row.is_best:
+        if (row.component, row.place, row.is_best) == ("encoder", "gates", True):
             rounding, overflow = (str(row.options.get(name, "")) for name in ("rounding", "overflow"))
             gates.setdefault(row.format, {}).setdefault(overflow, {}).setdefault(rounding, figure(row))
     if not gates:
