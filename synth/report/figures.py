@@ -72,11 +72,6 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def percent(share: float, sign: str = "") -> str:
-    """``12%``; with a decimal where a difference would read as 0%."""
-    return f"{share:{sign}.{0 if abs(share) >= 0.005 else 1}%}"
-
-
 def have_spreads(figures: Iterable[Figure]) -> bool:
     """Whether all figures have several samples; otherwise sentences on them are empty, and are left out."""
     return all(value.samples > 1 for value in figures)
@@ -88,7 +83,10 @@ def compared(value: Figure, base: Figure) -> str:
         return ""
     if not value.differs(base):
         return "no difference"
-    return percent(value.median / base.median - 1, "+") if base.median else "more"
+    if not base.median:
+        return "more"
+    share = value.median / base.median - 1
+    return f"{share:+.{0 if abs(share) >= 0.005 else 1}%}"  # a difference does not read as 0%
 
 
 def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:

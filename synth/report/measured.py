@@ -19,10 +19,9 @@ def figure(row: Row) -> Figure:
 
 def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
     """The best row of a block with these options in a place, or None; an option that is None must be absent."""
-    for row in (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True)):
-        if all(row.options.get(key) == value for key, value in options.items()):
-            return row
-    return None
+    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
+    alike = (row for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
+    return next(alike, None)
 
 
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:

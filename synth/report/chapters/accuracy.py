@@ -125,28 +125,24 @@ def digits(accuracy: Accuracy | None) -> Section | None:
     texts = [f"equal in {cases:,} steps ({listing(names)})" for cases, names in equal.items() if cases]
     section.find(f"Results of the Verilog and of the reference model are {listing(texts)}." if texts else "")
     series: dict[str, dict[str, Figure]] = {}
+    cells: dict[tuple[str, str, str], Cell] = {}
     for score in accuracy.study:
+        scaling = "unscaled" if score.scaling == "none" else score.scaling
+        cells[score.format, scaling, score.accumulator] = _snr(score)
         if score.snr_db is not None and score.accumulator == accuracy.accumulator:
-            series.setdefault(_words(score.scaling), {})[score.format] = Figure.exact(score.snr_db)
+            series.setdefault(scaling, {})[score.format] = Figure.exact(score.snr_db)
     title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
     section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
-    cells = {
-        (score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}")
-        for score in accuracy.study
-    }
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (f"{accumulator}, {_words(scaling)}" for scaling, accumulator in columns)
+    head = (f"{accumulator}, {scaling}" for scaling, accumulator in columns)
     rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
     section.table("SNR of outputs, and accuracy, by format, scaling and accumulator", ("format", *head), rows)
     return section
 
 
-def _words(scaling: str) -> str:
-    return "unscaled" if scaling == "none" else scaling
-
-
-def _snr(score: Score, small: str) -> Cell:
+def _snr(score: Score) -> Cell:
+    small = f"{score.accuracy:.1%}"
     if score.snr_db is None:
         return Cell("overflow", small)
     return Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)

@@ -106,10 +106,8 @@ def encoders(measured: Measured) -> Section | None:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
         sentence = smallest_sentence(measured.eight(defaults), "encoder of the 8-bit formats", column.title)
         section.chart(sentence, picture)
-    for name, by_overflow in gates.items():
-        series = {
-            overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in by_overflow.items()
-        }
+    for name, known in gates.items():
+        series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
             section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))

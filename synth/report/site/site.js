@@ -89,12 +89,9 @@ addEventListener("afterprint", () => {
   document.body.classList.remove("printing");
   document.querySelectorAll(".printed").forEach((item) => item.classList.remove("printed"));
 });
-document.querySelectorAll(":is(figure, .table) .pdf").forEach((button) => {
-  button.addEventListener("click", () => printed(button.closest("figure, .table")));
-});
-document.querySelectorAll("figure .svg").forEach((button) => {
-  const figure = button.closest("figure");
-  button.addEventListener("click", () => picture(figure.querySelector(".chart"), figure.id));
+document.querySelectorAll(":is(figure, .table) :is(.pdf, .svg)").forEach((button) => {
+  const item = button.closest("figure, .table"), isPdf = button.classList.contains("pdf");
+  button.addEventListener("click", () => (isPdf ? printed(item) : picture(item.querySelector(".chart"), item.id)));
 });
 
 // Cells with a value sort by value and come first; other cells sort as text.
