@@ -14,8 +14,8 @@ from synth.report.sections import Chart
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down")
 MOST_NAMES = 14
 """Most formats in one legend; sections draw no curves of more."""
-_TICKS = [10, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 1000, 2000, 5000]
-"""Delays that are marked on a logarithmic axis."""
+_TICKS = [10, 13, 16, 20, 25, 32, 40, 50, 65, 80, 100, 130, 160, 200, 250, 320, 400, 500, 1000, 2000, 5000]
+"""Delays that are marked on a logarithmic axis, about equally far apart."""
 GREY = "band"
 """A colour in ``meta`` besides the places of a palette."""
 

@@ -146,9 +146,11 @@ function plot(rows, first, state) {
     const ratio = (metric, end) => row[metric][end] / first[metric].value;
     const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
     const values = known.map((metric) => ratio(metric, "value"));
-    return { type: "bar", name: row.choice, x: known.map((metric) => heads(state)[metric]), y: values, text: values.map((value) => value.toFixed(2)), textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
+    const isNarrow = innerWidth < 700, x = known.map((metric) => heads(state)[metric].replaceAll(" ", isNarrow ? "<br>" : " "));
+    const text = values.map((value) => (isNarrow ? "" : value.toFixed(2))); // a phone's bars are too thin
+    return { type: "bar", name: row.choice, x, y: values, text, textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
   });
-  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false } };
+  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false, tickangle: 0 } };
   draw(document.querySelector("#comparison .chart"), { title: "", data: traces, layout });
 }
 

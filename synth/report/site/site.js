@@ -30,7 +30,7 @@ function coloured(trace, colours) {
 }
 
 function layoutOf({ layout }) {
-  const axis = { gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--line") };
+  const axis = { automargin: true, gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--line") };
   const axes = Object.fromEntries(["xaxis", "yaxis"].map((key) => [key, { ...axis, ...layout[key] }]));
   const shapes = (layout.shapes ?? []).map((shape) => ({ ...shape, fillcolor: css("--band"), line: { width: 0 } }));
   const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } };
