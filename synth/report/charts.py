@@ -14,8 +14,8 @@ from synth.report.sections import Chart
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-left", "triangle-right", "triangle-down")
 MOST_NAMES = 14
 """Most formats in one legend; sections draw no curves of more."""
-_TICKS = [10, 15, 20, 25, 30, 40, 50, 65, 80, 100, 130, 160, 200, 250, 300, 400, 500, 1000, 2000, 5000]
-"""Delays that are marked on a logarithmic axis."""
+_TICKS = [10, 13, 16, 20, 25, 32, 40, 50, 65, 80, 100, 130, 160, 200, 250, 320, 400, 500, 1000, 2000, 5000]
+"""Delays that are marked on a logarithmic axis, about equally far apart."""
 GREY = "band"
 """A colour in ``meta`` besides the places of a palette."""
 
@@ -36,25 +36,21 @@ def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, tup
     }
 
 
-def _medians(figures: Iterable[Figure]) -> list[float]:
-    return [value.median for value in figures]
+def _along(axis: str, figures: Collection[Figure]) -> dict[str, Any]:
+    """Medians along an axis, with spreads as Plotly has them, unless all are empty."""
+    above, below = ([abs(getattr(value, end) - value.median) for value in figures] for end in ("high", "low"))
+    spreads = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
+    errors = spreads if any(above + below) else {"visible": False}
+    return {axis: [value.median for value in figures], f"error_{axis}": errors}
 
 
-def _errors(figures: Sequence[Figure]) -> dict[str, Any]:
-    """Spreads as Plotly has them; none if all are empty."""
-    if all(value.low == value.high for value in figures):
-        return {"visible": False}
-    above, below = ([getattr(value, end) - value.median for value in figures] for end in ("high", "low"))
-    return {"type": "data", "symmetric": False, "array": above, "arrayminus": [-share for share in below]}
-
-
-def _bars(names: Sequence[str], figures: Sequence[Figure], colour: int, **others: Any) -> dict[str, Any]:
+def _bars(figures: Mapping[str, Figure], colour: int, **others: Any) -> dict[str, Any]:
     """Bars with spreads, which are labelled with their medians unless there is another ``text``.
 
     Labels are at the start of a bar, where its spread does not strike them through, and behind bars that are too short.
     """
-    bars = {"type": "bar", "orientation": "h", "y": list(names), "x": _medians(figures), "error_x": _errors(figures)}
-    text = [number(value.median) for value in figures]
+    bars = {"type": "bar", "orientation": "h", "y": [*figures], **_along("x", figures.values())}
+    text = [number(value.median) for value in figures.values()]
     look = {"textposition": "auto", "insidetextanchor": "start", "textangle": 0, "constraintext": "none"}
     return {**bars, "text": text, **look, "cliponaxis": False, "meta": colour, **others}
 
@@ -69,14 +65,13 @@ _ROWS: dict[str, Any] = {"autorange": "reversed", "automargin": True, "type": "c
 
 def bars(figures: Mapping[str, Figure], title: str, xlabel: str) -> Chart:
     """Bars with spreads, smallest on top; each is compared with the smallest, whose spread is a grey band."""
-    order = ranked(figures)
-    values = [figures[name] for name in order]
-    least = values[0]
-    shares = ("" if value == least else compared(value, least).replace("no difference", "≈") for value in values)
+    ordered = {name: figures[name] for name in ranked(figures)}
+    least, *others = values = [*ordered.values()]
+    shares = ["", *(compared(value, least).replace("no difference", "≈") for value in others)]
     text = [f"{number(value.median)} {share}" for value, share in zip(values, shares, strict=True)]
     band = {"type": "rect", "yref": "paper", "x0": least.low, "x1": least.high, "y0": 0, "y1": 1, "layer": "below"}
     axes = {"xaxis": _axis(xlabel, values), "yaxis": _ROWS, "shapes": [band], "showlegend": False}
-    return chart(title, [_bars(order, values, 0, text=text)], values, _names(len(order)), **axes)
+    return chart(title, [_bars(ordered, 0, text=text)], values, _names(len(values)), **axes)
 
 
 def _axis(label: str, values: Iterable[Figure]) -> dict[str, Any]:
@@ -91,16 +86,13 @@ def groups(
     rows = dict.fromkeys(row for values in series.values() for row in values)
     used = [value for values in series.values() for value in values.values()]
     if not are_points:
-        data = [
-            _bars([*values], [*values.values()], place, name=name)
-            for place, (name, values) in enumerate(series.items())
-        ]
+        data = [_bars(values, place, name=name) for place, (name, values) in enumerate(series.items())]
         height = _names(round(len(rows) * (0.35 + 0.75 * len(series))), 1)
         return chart(title, data, used, height, barmode="group", xaxis=_axis(xlabel, used) | xaxis, yaxis=_ROWS)
     data = []
     for place, (name, values) in enumerate(series.items()):
-        figures, marker = [*values.values()], {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
-        points = {"x": _medians(figures), "y": [*values], "error_x": _errors(figures), "orientation": "h"}
+        marker = {"symbol": _SYMBOLS[place % len(_SYMBOLS)], "size": 9}
+        points = {**_along("x", values.values()), "y": [*values], "orientation": "h"}
         data.append({"type": "scatter", "mode": "markers", "name": name, **points, "marker": marker, "meta": place})
     order = sorted(rows, key=lambda row: fmean(values[row].median for values in series.values() if row in values))
     yaxis = _ROWS | {"showgrid": True, "categoryorder": "array", "categoryarray": order}
@@ -140,7 +132,7 @@ def fronts(
     data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": "best of all", **ends}]
     for name, (colour, symbol) in ((name, looks(series)[name]) for name in series):
         xs, ys = zip(*series[name], strict=True)
-        points = {"x": _medians(xs), "y": _medians(ys), "error_x": _errors(xs), "error_y": _errors(ys)}
+        points = {**_along("x", xs), **_along("y", ys)}
         marker = {"symbol": symbol + ("-open" if name in hollow else ""), "size": 8}
         is_named = len(series) <= MOST_NAMES or not set(edge).isdisjoint(series[name])
         line = {"shape": shape["post"], "width": 1.3}
@@ -166,8 +158,8 @@ def lines(
     styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
     data = []
     for name, values in series.items():
-        figures, (colour, symbol) = list(values.values()), styles[name]
-        points = {"x": list(values), "y": _medians(figures), "error_y": _errors(figures)}
+        colour, symbol = styles[name]
+        points = {"x": list(values), **_along("y", values.values())}
         look = {"marker": {"symbol": symbol, "size": 6}, "line": {"width": 1.5}}
         kind = {"type": "scatter", "mode": "lines+markers", "name": name}
         data.append({**kind, **points, **look, "meta": colour})

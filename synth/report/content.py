@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
@@ -61,8 +61,7 @@ class Content:
 
     def __init__(self, report: Report):
         self.report = report
-        self.bits = accuracy.widths(report.ratios or {})
-        self.measured = Measured(report.rows, report.formats, self.bits)
+        self.measured = Measured(report.rows, report.formats, accuracy.widths(report.ratios or {}))
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -74,11 +73,11 @@ class Content:
             blocks.parts(measured),
             blocks.accumulators(measured, report.dots),
             blocks.options(measured),
-            speed.section(measured.timed, report.speeds, report.tool, names, self.bits),
-            energy.section(report.energies, measured.energies, report.tool, names),
+            speed.section(report, measured),
+            energy.section(report, measured),
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
-            dots.section(report.dots, report.tool, names),
+            dots.section(report),
             blocks.encoders(measured),
             training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
             papers.claims(measured),
@@ -153,23 +152,24 @@ class Content:
 
     def _replaced(self) -> Iterator[Answer]:
         """What :data:`_STUDIED` costs against the pair of formats that it replaces."""
-        shares = []
-        for target, column in self.measured.columns.items():
-            pair = [chosen(self.points, name, AREA, target=target) for name in (_STUDIED, PAIR)]
-            if text := _against(*pair):
-                shares.append(f"{text} on {column.title}")
-        if shares:
+        columns = self.measured.columns.items()
+        known = ((self._against(AREA, target=target), column.title) for target, column in columns)
+        if shares := [f"{text} on {title}" for text, title in known if text]:
             text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {_STUDIED}, against one for the pair {PAIR}"
             yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
-        texts = []
-        for metric in (AREA, ENERGY):
-            pair = [chosen(self.points, name, metric, limit=_LIMIT) for name in (_STUDIED, PAIR)]
-            if text := _against(*pair):
-                texts.append(f"{metric}: {text}")
-        if texts:
+        limited = ((metric, self._against(metric, limit=_LIMIT)) for metric in (AREA, ENERGY))
+        if texts := [f"{metric}: {text}" for metric, text in limited if text]:
             text = f"Within {_LIMIT} FO4, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
             choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMIT}
             yield Answer(f"{text}{listing(texts)}.", f"#compare&{urlencode(choice)}")
+
+    def _against(self, metric: str, **choice: Any) -> str:
+        """How their figures compare, with both; empty if one is unknown, or has no spread."""
+        pair = [chosen(self.points, name, metric, **choice) for name in (_STUDIED, PAIR)]
+        first, second = (point and point.figure for point in pair)
+        if not first or not second or not have_spreads((first, second)):
+            return ""
+        return f"{compared(first, second)} ({number(first.median)} against {number(second.median)} {first.unit})"
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
@@ -195,10 +195,3 @@ class Content:
         """A line to cite a figure, a table or the report."""
         ((name, version), *_) = self.report.versions.items()
         return f"The {name} project, “{title}”, {name} {version} ({YEAR}), measured with {self.report.tool}."
-
-
-def _against(first: Point | None, second: Point | None) -> str:
-    """How two figures compare, with both; empty if one is unknown, or has no spread."""
-    if first is None or second is None or not have_spreads(pair := (first.figure, second.figure)):
-        return ""
-    return f"{compared(*pair)} ({number(first.value)} against {number(second.value)} {first.of})"

@@ -66,8 +66,7 @@ class Score:
     accuracy: float
     """Share of images that are classified correctly."""
     snr_db: float | None
-    """Signal-to-noise ratio of the outputs compared with the reference; None if a sum overflowed."""
-    is_reference: bool = False
+    """Signal-to-noise ratio of the outputs compared with the reference; None of itself, or if a sum overflowed."""
     rtl_cases: int = 0
     """Steps in which the Verilog equals the reference model."""
     scaling: str = ""
@@ -77,11 +76,10 @@ class Score:
     def from_json(cls, data: object, in_study: bool) -> "Score":
         """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind otherwise."""
         keys = Keys(data, "row")
-        is_reference, ratio = "snr_db" not in keys.rest, keys.take("snr_db")
-        is_number = ratio is None or (isinstance(ratio, float | int) and math.isfinite(ratio))
-        if not is_number or (in_study and is_reference):
+        is_known, ratio = "snr_db" in keys.rest or not in_study, keys.take("snr_db")
+        if not is_known or not (ratio is None or (isinstance(ratio, float | int) and math.isfinite(ratio))):
             raise BadValue("snr_db", f"must be a finite number or null, not {ratio!r}")
-        score = cls(keys.text("format"), keys.number("accuracy"), ratio, is_reference)
+        score = cls(keys.text("format"), keys.number("accuracy"), ratio)
         if in_study:
             return replace(score, scaling=keys.text("scaling"), accumulator=keys.text("accumulator"))
         return replace(score, rtl_cases=keys.count("rtl_cases"))
@@ -98,7 +96,7 @@ class Accuracy:
     scores: tuple[Score, ...]
     """A score for each format and for the reference."""
     study: tuple[Score, ...]
-    """Scores by format, scaling and accumulator; empty in older files."""
+    """Scores by format, scaling and accumulator."""
     source: Mapping[str, Any]
     """Content of the file."""
 
@@ -109,7 +107,7 @@ class Accuracy:
         images, scores = keys.count("images"), tuple(Score.from_json(row, False) for row in keys.items("rows"))
         if not images:
             raise BadValue("images", "must be positive, not 0")
-        study = tuple(Score.from_json(row, True) for row in keys.items("study")) if "study" in keys.rest else ()
+        study = tuple(Score.from_json(row, True) for row in keys.items("study"))
         return cls(images, keys.text("accumulator"), scores, study, data)
 
 
@@ -161,14 +159,13 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
-        parts = {name: getattr(self, name) for name in _PARTS}
         return {
             **{key: getattr(self, key) for key in _PLAIN},
             "rows": [row.to_json() for row in self.rows],
             "evidence": [known.record() for known in self.evidence],
             "failures": [failure.to_json() for failure in self.failures],
             "snr": self.ratios and {name: asdict(ratio) for name, ratio in self.ratios.items()},
-            **{name: part and dict(part.source) for name, part in parts.items()},
+            **{name: (part := getattr(self, name)) and dict(part.source) for name in _PARTS},
         }
 
     @classmethod

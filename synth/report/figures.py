@@ -72,11 +72,6 @@ def number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
-def percent(share: float, sign: str = "") -> str:
-    """``12%``; with a decimal where a difference would read as 0%."""
-    return f"{share:{sign}.{0 if abs(share) >= 0.005 else 1}%}"
-
-
 def have_spreads(figures: Iterable[Figure]) -> bool:
     """Whether all figures have several samples; otherwise sentences on them are empty, and are left out."""
     return all(value.samples > 1 for value in figures)
@@ -88,7 +83,10 @@ def compared(value: Figure, base: Figure) -> str:
         return ""
     if not value.differs(base):
         return "no difference"
-    return percent(value.median / base.median - 1, "+") if base.median else "more"
+    if not base.median:
+        return "more"
+    share = value.median / base.median - 1
+    return f"{share:+.{0 if abs(share) >= 0.005 else 1}%}"  # a difference does not read as 0%
 
 
 def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
@@ -105,36 +103,21 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
     return sorted(figures, key=lambda name: figures[name].median)
 
 
-def smallest(figures: Mapping[str, Figure]) -> tuple[str, list[str], str | None]:
-    """The smallest, the names that do not differ from it, and the largest if all others differ from that."""
-    first, *others = ranked(figures)
-    ties = [name for name in others if not figures[name].differs(figures[first])]
-    last = others[-1] if others else first
-    is_alone = all(figures[name].differs(figures[last]) for name in figures if name != last)
-    return first, ties, last if others and is_alone else None
-
-
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
-    """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares."""
+    """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares.
+
+    The largest is named if all others differ from it.
+    """
     if len(figures) < 2 or not have_spreads(figures.values()):
         return ""
-    first, ties, last = smallest(figures)
-    size = f"{number(figures[first].median)} {figures[first].unit}"
-    most = f"; {last} has the largest ({compared(figures[last], figures[first])})" if last else ""
-    return f"{where}: {first} has the smallest {what} ({size}){ties_clause(ties)}{most}."
-
-
-def eight(items: Mapping[str, Item], bits: Mapping[str, int]) -> dict[str, Item]:
-    """Those of formats with codes of eight bits, among which a format is called the cheapest.
-
-    A format of unknown width counts as one of eight bits.
-    """
-    return {name: item for name, item in items.items() if bits.get(name, 8) == 8}
-
-
-def ties_clause(ties: Sequence[str]) -> str:
-    """End of a sentence on a smallest or fastest name, from which ``ties`` do not differ."""
-    return f", no different from {listing(ties)}" if ties else ""
+    first, *others = ranked(figures)
+    least, largest = figures[first], figures[others[-1]]
+    ties = [name for name in others if not figures[name].differs(least)]
+    is_alone = all(figures[name].differs(largest) for name in (first, *others[:-1]))
+    size = f"{number(least.median)} {least.unit}"
+    alike = f", no different from {listing(ties)}" if ties else ""
+    most = f"; {others[-1]} has the largest ({compared(largest, least)})" if is_alone else ""
+    return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
 
 
 def listing(names: Sequence[str]) -> str:

@@ -21,8 +21,8 @@ from typing import Any
 from synth.report import load
 from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, ratio
 from synth.report.figures import Figure, number
-from synth.report.study import text_of
 from synth.report.training.claims import CLAIMS, INSIDE, OWN, Claim, Relation, Verdict, verdict
+from synth.studies.study import text_of
 
 UNMEASURED, UNTESTABLE = "not measured yet", "not testable here"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, INSIDE, UNMEASURED, UNTESTABLE)
@@ -43,7 +43,7 @@ _OF_STUDY = {
 """The papers of the study's claims, by what their sources begin with."""
 
 ROOT = Path(__file__).parents[2]
-PAGE, AREAS, RESULTS = ROOT / "docs/claims.md", ROOT / "docs/claims.json", ROOT / "docs/results.json"
+PAGE, AREAS = ROOT / "docs/claims.md", ROOT / "docs/claims.json"
 GATES = "gates"
 _UNKNOWN = "no figure is recorded"
 
@@ -113,14 +113,12 @@ def _entry(row: Mapping[str, Any]) -> Entry:
 def areas() -> dict[tuple[str, str], Figure]:
     """Figures by the command of a block, without ``hwgen area``, and target: of the study, README and the ledger."""
     study, figures = load.study(), {}
-    for row in study.rows.values() if study else ():
+    for row in (*(study.rows.values() if study else ()), *load.areas()):
         command = row.command.removeprefix("hwgen area ").removesuffix(f" --target {row.target}")
         figures[command, row.target] = Figure(row.min, row.median, row.max)
-    for file in filter(Path.exists, (RESULTS, AREAS)):
-        data = json.loads(file.read_bytes())
-        for command, *measured in data["designs"].values():
-            for target, _, low, middle, high in measured:
-                figures[command.removeprefix("hwgen area "), target] = Figure(low, middle, high)
+    for command, *measured in json.loads(AREAS.read_bytes())["designs"].values() if AREAS.exists() else ():
+        for target, _, low, middle, high in measured:
+            figures[command.removeprefix("hwgen area "), target] = Figure(low, middle, high)
     return figures
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, eight
-from synth.report.plan import OPTIONAL, REPORT_ACCUMULATOR, Block
+from synth.report.figures import Figure, Item
+from synth.report.plan import OPTIONAL, Block, part_of_mac
 
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
@@ -19,24 +19,15 @@ def figure(row: Row) -> Figure:
 
 def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
     """The best row of a block with these options in a place, or None; an option that is None must be absent."""
-    for row in (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True)):
-        if all(row.options.get(key) == value for key, value in options.items()):
-            return row
-    return None
+    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
+    alike = (row for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
+    return next(alike, None)
 
 
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
     """The figure of the row that :func:`find` finds."""
     row = find(rows, component, place, **options)
     return None if row is None else figure(row)
-
-
-def by_format(rows: Sequence[Row], part: str, place: str) -> dict[str, Figure]:
-    """Figures of the MAC into the report's accumulator, or of a part of it, by format."""
-    options = {} if part == "multiplier" else {"accumulator": REPORT_ACCUMULATOR}
-    names = dict.fromkeys(row.format for row in rows if row.component == part and "format_b" not in row.options)
-    figures = {name: pick(rows, part, place, format=name, format_b=None, **options) for name in names}
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 @dataclass(frozen=True)
@@ -48,8 +39,11 @@ class Column:
     title: str
     unit: str
     note: str
-    axis: str
-    """Label of a plot's axis."""
+
+    @property
+    def axis(self) -> str:
+        """Label of a chart's axis."""
+        return "area [the library's unit]" if self.note == _LIBRARY_NOTE else f"area [{self.unit}]"
 
     @property
     def head(self) -> str:
@@ -60,17 +54,13 @@ class Column:
 def columns(rows: Iterable[Row]) -> list[Column]:
     """A column for each target and then for each cell library of the rows."""
     places = {row.place: row for row in rows}
-    targets = [
-        Column(key, target.title, target.unit, target.note, f"area [{target.unit}]")
-        for key, target in TARGETS.items()
-        if key in places
-    ]
+    targets = [Column(key, of.title, of.unit, of.note) for key, of in TARGETS.items() if key in places]
     libraries = {key: places[key] for key in sorted(places.keys() - TARGETS.keys())}
     titles = [" + ".join(dict.fromkeys(name.split("_")[0] for name in row.libraries)) for row in libraries.values()]
     if len(set(titles)) < len(titles):
         titles = [row.cells for row in libraries.values()]
-    pairs, axis = zip(libraries, titles, strict=True), "area [the library's unit]"
-    return targets + [Column(key, title, "area", _LIBRARY_NOTE, axis) for key, title in pairs]
+    pairs = zip(libraries, titles, strict=True)
+    return targets + [Column(key, title, "area", _LIBRARY_NOTE) for key, title in pairs]
 
 
 class Measured:
@@ -89,14 +79,14 @@ class Measured:
         self.formats = tuple(formats)
         self.bits = bits or {}
 
-    def eight(self, figures: Mapping[str, Figure]) -> dict[str, Figure]:
-        """The figures of :func:`synth.report.figures.eight` bits."""
-        return eight(figures, self.bits)
+    def eight(self, items: Mapping[str, Item]) -> dict[str, Item]:
+        """Those of formats of eight bits, or of unknown width, among which a format is called the cheapest."""
+        return {name: item for name, item in items.items() if self.bits.get(name, 8) == 8}
 
     def part(self, part: str, place: str) -> dict[str, Figure]:
-        """:func:`by_format` for the formats that are compared."""
-        figures = by_format(self.rows, part, place)
-        return {name: figures[name] for name in self.formats if name in figures}
+        """Figures of the MAC into the report's accumulator, or of a part of it, by format."""
+        figures = {name: self.block(part_of_mac(part, name), place) for name in self.formats}
+        return {name: value for name, value in figures.items() if value}
 
     def block(self, block: Block, place: str) -> Figure | None:
         """The figure of a block in a place, if it was measured."""

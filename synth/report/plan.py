@@ -132,9 +132,7 @@ TERMS = DEFAULT_TERMS
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
-"""The format whose encoder is measured on every target, and the two roundings that are compared."""
-EVERY_ROUNDING = ("hif8",)
-"""Formats whose encoder is measured in all their roundings, on :data:`ENCODER_TARGETS`."""
+"""The format whose encoder has all roundings on :data:`ENCODER_TARGETS`, and two, which are compared, everywhere."""
 PROJECTION_STUDY = "Binary8p4se"
 """The P3109 format whose encoder is measured in all its roundings and overflows, on :data:`ENCODER_TARGETS`."""
 
@@ -155,6 +153,11 @@ class Comparison(NamedTuple):
         changed = (item for item in options.items() if item not in base.options.items())
         words = [f"{fmt} {kind}", *(f"{name.replace('_', '-')} {value}" for name, value in changed)]
         return ", ".join((*words, f"against {base.format} {base.kind}", *map(str, base.options.values())))
+
+
+def part_of_mac(kind: str, name: str, accumulator: str = REPORT_ACCUMULATOR) -> Block:
+    """The MAC of a format, or a part of it."""
+    return Block(kind, name, {} if kind == "multiplier" else {"accumulator": accumulator})
 
 
 def _mac(fmt: str, **options: Any) -> Block:
@@ -193,11 +196,8 @@ OPTIONAL = frozenset(
 """Options that rows of plain blocks lack. If a default is None, the component chooses a value, and all rows have it."""
 
 
-def _claim(
-    text: str, part: str, base: str, unit: str, most: float, accumulator: str = REPORT_ACCUMULATOR
-) -> Comparison:
-    options = {} if part == "multiplier" else {"accumulator": accumulator}
-    return Comparison(text, Block(part, unit, options), Block(part, base, options), most)
+def _claim(text: str, part: str, base: str, unit: str, most: float, into: str = REPORT_ACCUMULATOR) -> Comparison:
+    return Comparison(text, part_of_mac(part, unit, into), part_of_mac(part, base, into), most)
 
 
 _SUBNORMALS = (
@@ -238,21 +238,17 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     P3109's pair and projections.
     """
     everywhere = (*TARGETS, LIBERTY) if libraries else tuple(TARGETS)
-    into, source = {"accumulator": REPORT_ACCUMULATOR}, {"source": ENCODER_SOURCE}
-    for name in formats:
-        for part in PARTS:
-            yield Family(part, (name,), {} if part == "multiplier" else into, everywhere)
+    source = {"source": ENCODER_SOURCE}
     studied, roundings = ROUNDING_STUDY
-    for name in formats:
+    for name, fmt in formats.items():
+        yield from (part_of_mac(part, name).family(everywhere) for part in PARTS)
         if name == studied:
             yield Family("encoder", (name,), source | {"rounding": roundings}, everywhere)
+            modes = tuple(mode.value for mode in fmt.roundings)
+            yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
         elif "+" not in name:  # two formats in one unit have no encoder
             yield Family("encoder", (name,), source, ENCODER_TARGETS)
-    for name in (name for name in formats if name in EVERY_ROUNDING):
-        modes = tuple(mode.value for mode in formats[name].roundings)
-        yield Family("encoder", (name,), source | {"rounding": modes}, ENCODER_TARGETS)
-    for name in (name for name in formats if name in WIDTH_STUDY):
-        for accumulator in ACCUMULATORS[1:]:
+        for accumulator in ACCUMULATORS[1:] if name in WIDTH_STUDY else ():
             terms = TERMS if accumulator == "exact" else None
             yield Family("mac", (name,), {"accumulator": accumulator, "terms": terms}, WIDTH_TARGETS)
     for extra in EXTRAS:

@@ -6,6 +6,7 @@ selects points and divides them; whether two of them differ is :meth:`synth.repo
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, starmap
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -18,9 +19,9 @@ from synth.report.data import Report
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
-from synth.report.training.plan import BASE
 from synth.report.training.policy import KINDS
 from synth.report.training.results import Task
+from synth.studies import energies
 
 AREA, DELAY, ENERGY = "area", "delay", "energy"
 SHORTEST, FASTEST = "shortest delay", "area at the shortest delay"
@@ -42,6 +43,10 @@ DEFAULT = ("hif8", PAIR, "e5m2b1", P3109_PAIR)
 """
 _MOST = 6
 _OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
+
+
+_Key = tuple[str, str, str, str]
+"""The first four fields of a point."""
 
 
 class Point(NamedTuple):
@@ -77,23 +82,20 @@ def points(report: Report) -> list[Point]:
     studies = (report.speeds, report.dots, report.energies)
     rows = [*report.rows, *(row for study in studies if study for row in study.rows)]
     found: dict[tuple[object, ...], Point] = {}
-    curves: dict[tuple[str, str, str, str], dict[str, list[Row]]] = {}
+    curves: dict[_Key, dict[str, list[Row]]] = {}
     for row in filter(_is_plain, rows):
         key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
         if row.is_energy and row.data != DEFAULT_DATA:
             continue
         metric = ENERGY if row.is_energy else AREA
         if row.timing is None and row.is_best:
-            found.setdefault((*key, metric), _point(*key, metric, None, figure(row)))
+            found.setdefault((*key, metric), _point(key, metric, None, figure(row)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
-                longest = Figure.exact(row.medians["period_fo4"])
-                delay = replace(longest, unit="FO4", command=row.command, samples=1)
-                found.setdefault((*key, DELAY), _point(*key, DELAY, None, delay)._replace(note="median"))
+                delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), command=row.command)
+                found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
-    table = list(found.values())
-    for key, by_metric in curves.items():
-        table += _curve(*key, by_metric)
+    table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
     stale = {row.command for row in rows if row.name in report.stale}
     table = [point._replace(is_stale=True) if point.command in stale else point for point in table]
     return [*table, *_formats(report)]
@@ -106,29 +108,21 @@ def _is_plain(row: Row) -> bool:
     return is_unit and options.get("lanes", LANES) == LANES and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
 
 
-def _point(
-    choice: str, unit: str, accumulator: str, target: str, metric: str, delay: float | None, value: Figure
-) -> Point:
-    spread = value.low, value.median, value.high, value.samples
-    return Point(choice, unit, accumulator, target, metric, delay, *spread, value.unit, value.command)
+def _point(key: _Key, metric: str, delay: float | None, value: Figure) -> Point:
+    return Point(*key, metric, delay, value.low, value.median, value.high, value.samples, value.unit, value.command)
 
 
-def _curve(choice: str, unit: str, accumulator: str, target: str, rows: dict[str, list[Row]]) -> Iterator[Point]:
+def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
     """The fronts of a unit, built for area or for speed, and the netlist with its shortest delay."""
-    key = choice, unit, accumulator, target
-    if timed := speed.front(speed.points(rows.get(AREA, ()))):
-        yield _point(*key, SHORTEST, None, replace(timed[0].time, command=timed[0].area.command))
-        yield _point(*key, FASTEST, None, timed[0].area)
-        for point in timed:
-            yield _point(*key, AREA, point.delay, point.area)
-            yield _point(*key, DELAY, point.delay, point.time)
-    energies = [
-        speed.Point(Figure.exact(row.medians["delay_fo4"]), figure(row))
-        for row in rows.get(ENERGY, ())
-        if "delay_fo4" in row.medians
-    ]
-    for point in speed.front(energies):
-        yield _point(*key, ENERGY, point.delay, point.area)
+    if curve := speed.front(speed.points(rows.get(AREA, ()))):
+        yield _point(key, SHORTEST, None, replace(curve[0].time, command=curve[0].area.command))
+        yield _point(key, FASTEST, None, curve[0].area)
+        for point in curve:
+            yield _point(key, AREA, point.delay, point.area)
+            yield _point(key, DELAY, point.delay, point.time)
+    timed = (row for row in rows.get(ENERGY, ()) if "delay_fo4" in row.medians)
+    for point in speed.front(speed.Point(energies.delay(row), figure(row)) for row in timed):
+        yield _point(key, ENERGY, point.delay, point.area)
 
 
 def _formats(report: Report) -> Iterator[Point]:
@@ -143,7 +137,7 @@ def _formats(report: Report) -> Iterator[Point]:
         for metric, (value, unit, code) in values.items():
             if value is not None:
                 command = f"python -c \"import golden; [print(golden.{code}) for f in '{name}'.split('+')]\""
-                yield _point(name, "", "", "", metric, None, Figure(value, value, value, unit, command=command))
+                yield _point((name, "", "", ""), metric, None, Figure(value, value, value, unit, command=command))
     for task in report.study.tasks.values() if report.study else ():
         yield from _losses(task)
 
@@ -152,7 +146,7 @@ def _losses(task: Task) -> Iterator[Point]:
     """Of each choice and accumulator the policy with the lowest median loss above binary32's."""
     best: dict[tuple[str, str], tuple[Figure, str]] = {}
     for name, trained in task.policies.items():
-        if name == BASE or trained.policy is None or not trained.policy.is_quantized:
+        if trained.policy is None or not trained.policy.is_quantized:
             continue
         choice = "+".join(dict.fromkeys(trained.policy.operand(kind).fmt for kind in KINDS))
         key, excess = (choice, trained.policy.accumulator), task.excess(name)
@@ -160,11 +154,9 @@ def _losses(task: Task) -> Iterator[Point]:
             best[key] = excess, name
     for (choice, accumulator), (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
-            value = excess.over(0.01)
-            label = f"loss above binary32, {task.name}"
-            spread = value.low, value.median, value.high, value.samples
-            command, note = f"make study: policy {name}", f"policy {name}"
-            yield Point(choice, "", accumulator, "", label, None, *spread, "%", command, note=note)
+            value = replace(excess.over(0.01), unit="%", command=f"make study: policy {name}")
+            point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}", None, value)
+            yield point._replace(note=f"policy {name}")
 
 
 def chosen(
@@ -197,7 +189,7 @@ def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:
         "choices": choices,
         "default": [*dict.fromkeys((*first, *choices[:2]))][: max(2, min(len(first), _MOST))],
         "units": UNITS,
-        "accumulators": list(dict.fromkeys(point.accumulator for point in used if point.accumulator)),
+        "accumulators": {point.accumulator: point.accumulator for point in used if point.accumulator},
         "targets": {name: title for name, title in titles.items() if any(point.target == name for point in used)},
         "extras": list(dict.fromkeys(point.metric for point in table if not point.unit)),
         "columns": list(Point._fields),

@@ -122,26 +122,26 @@ class Section:
         """Add a :class:`Finding`."""
         self.findings.append(Finding(text, subject, is_caption))
 
-    def chart(self, caption: str, chart: Chart, *others: str) -> None:
-        """Add a chart; ``others`` are further commands."""
-        self.charts.append(chart._replace(caption=caption, commands=chart.commands + others))
+    def chart(self, caption: str, chart: Chart) -> None:
+        """Add a chart."""
+        self.charts.append(chart._replace(caption=caption))
 
     def commands(self, item: Chart | Table) -> list[str]:
         """The commands that measure a chart or table, in few lines."""
         return [*merged(item.commands), *([self.command] if self.command else [])]
 
-    def chart_finding(self, text: str, chart: Chart, subject: str = "", *others: str) -> None:
+    def chart_finding(self, text: str, chart: Chart, subject: str = "") -> None:
         """Add a :meth:`chart` whose caption is a finding."""
-        self.chart(text, chart, *others)
+        self.chart(text, chart)
         self.find(text, subject, is_caption=True)
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
         self.tables.append(table(caption, columns, rows, note))
 
-    def warn_of_other_tool(self, subject: str, tool: str, others: str, command: str) -> None:
-        """Warn if the ``tool`` of a study's figures is not that of the ``others``; the command measures them again."""
-        text = f"{subject} by {tool}, other figures by {others}: do not compare them. {command} measures them again."
+    def warn_of_other_tool(self, what: str, tool: str, others: str) -> None:
+        """Warn if the ``tool`` of a study's figures is not that of the ``others``."""
+        text = f"{what} by {tool}, other figures by {others}: do not compare them. {self.command} measures them again."
         self.find("" if tool == others else text)
 
     def name_missing(self, formats: Iterable[str], known: Iterable[str], command: str) -> None:

@@ -24,7 +24,7 @@ from synth.area.runner import LocalPool
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
 from synth.report.figures import Figure, listing, number, ranked
-from synth.report.measured import by_format, columns
+from synth.report.measured import Measured
 from synth.report.plan import FORMATS, PARTS
 from synth.studies import study
 from synth.studies.script import parser, status
@@ -80,8 +80,9 @@ def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: i
         "every sample on the left is below every sample on the right; `=`: the spreads meet; no difference is claimed.",
     ]
     counts = []
-    for part, column in product(MEASURED, columns(runs[0])):
-        figures = [by_format(rows, part, column.key) for rows in runs]
+    data = [Measured(rows, formats) for rows in runs]
+    for part, column in product(MEASURED, data[0].columns.values()):
+        figures = [run.part(part, column.key) for run in data]
         shared = [name for name in formats if all(name in run for run in figures)]
         first, second = ({name: run[name] for name in shared} for run in figures)
         sentence, agreement = verdict(first, second)
@@ -90,7 +91,7 @@ def document(runs: Sequence[Sequence[Row]], formats: Sequence[str], renamings: i
     total = Agreement(*map(sum, zip(*counts, strict=True)))
     result = "One run's rankings contradict the other's" if total.contradicted else "No ranking contradicted"
     lines += ["", f"{result}: {total.text}."]
-    if all(column.key in TARGETS for column in columns(runs[0])):
+    if data[0].columns.keys() <= TARGETS.keys():
         lines.append("No cell library was given.")
     return "\n".join(lines) + "\n", total
 

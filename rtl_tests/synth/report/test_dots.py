@@ -8,6 +8,7 @@ from golden.refusal import BadKind, BadValue
 from rtl_tests.synth.report.test_report import made_up
 from synth.report import load
 from synth.report.chapters import dots as chapter
+from synth.report.data import assemble
 from synth.report.plan import Point
 from synth.studies.dots import (
     BLOCK_DATA,
@@ -62,12 +63,17 @@ def study(**areas):
     return {"numpy": "0", "errors": errors, "snr": snr, **Dots.packed(rows)}
 
 
+def chapter_of(dots, tool=""):
+    """The chapter of a report with this study, and areas by this tool."""
+    return chapter.section(replace(assemble([], []), dots=dots, tool=tool))
+
+
 def findings(data, tool="yosys 0"):
-    return [finding.text for finding in chapter.section(Dots.from_json(data), tool).shown]
+    return [finding.text for finding in chapter_of(Dots.from_json(data), tool).shown]
 
 
 def test_the_first_page_may_have_the_smallest_of_a_step():
-    (finding,) = (each for each in chapter.section(Dots.from_json(study()), "").findings if each.subject)
+    (finding,) = (each for each in chapter_of(Dots.from_json(study())).findings if each.subject)
     assert finding.text == (
         "Gates: aligned13 has the smallest area per product of ocp_e4m3 with 8 lanes (60 NAND2); exact + readout has "
         "the largest (+204%)."
@@ -104,7 +110,7 @@ def test_every_figure_that_is_shown_is_in_the_file():
     sums = [dots.row(Point(a, target)).median + dots.row(Point(b, target)).median for a, b, target in both]
     shown |= {value / n for value in sums for n in numbers}
     shown |= {value.median for value in dots.snr.values()} | {block.bits for block in BLOCKS.values()}
-    tables = chapter.section(dots, dots.tool).tables
+    tables = chapter_of(dots, dots.tool).tables
     cells = [cell for table in tables for row in table.rows for cell in row if cell.value is not None]
     assert len(cells) > 100
     assert {cell.value for cell in cells} <= shown
@@ -112,4 +118,4 @@ def test_every_figure_that_is_shown_is_in_the_file():
 
 
 def test_without_the_study_there_is_no_section():
-    assert chapter.section(None, "") is None
+    assert chapter_of(None) is None

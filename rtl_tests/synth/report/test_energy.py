@@ -1,5 +1,7 @@
 """The chapter on energy: sentences that follow from the study's file, with made-up results and with the real ones."""
 
+from dataclasses import replace
+
 import pytest
 
 from golden.refusal import BadKind, BadValue
@@ -10,6 +12,8 @@ from synth.area.rows import Row
 from synth.cli import report as commands
 from synth.report import load
 from synth.report.chapters import energy as chapter
+from synth.report.content import Content
+from synth.report.data import assemble
 from synth.report.plan import FORMATS
 from synth.studies.energies import CURVES, Energies
 
@@ -71,8 +75,14 @@ def study(**energies):
     return rows
 
 
+def chapter_of(energies=None, rows=(), tool="yosys 0"):
+    """The chapter of a report with these energies, of the study and its own, and areas by this tool."""
+    content = Content(replace(assemble([], []), rows=tuple(rows), tool=tool, energies=energies))
+    return chapter.section(content.report, content.measured)
+
+
 def section(rows, tool="yosys 0"):
-    return chapter.section(Energies(tuple(map(Row.from_json, rows)), {}), [], tool)
+    return chapter_of(Energies(tuple(map(Row.from_json, rows)), {}), tool=tool)
 
 
 def findings(rows, tool="yosys 0"):
@@ -161,12 +171,12 @@ def test_an_area_is_no_energy():
 
 def test_energies_of_a_sweep_have_a_table():
     rows = [*map(Row.from_json, study())]
-    section = chapter.section(None, rows, "yosys 0")
+    section = chapter_of(rows=rows)
     (table,) = section.tables
     assert len(table.rows) == len(rows)
     assert not section.shown
     assert {row[8].text for row in table.rows} == {"–", "60 FO4", "160 FO4"}
-    assert chapter.section(None, [], "yosys 0") is None
+    assert chapter_of() is None
 
 
 def test_the_file_has_every_point_once():
@@ -179,7 +189,7 @@ def test_the_file_has_every_point_once():
 
 def test_the_chapter_shows_the_file():
     energies = load.energies()
-    section = chapter.section(energies, [], energies.tool)
+    section = chapter_of(energies, tool=energies.tool)
     assert [len(table.rows) for table in section.tables[:2]] == [len(FORMATS), len(CURVES) * len(GOALS)]
     assert len(section.charts) == 3
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from math import inf
 from urllib.parse import unquote, urlencode
 
+import numpy as np
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -94,6 +95,25 @@ def test_pages_are_short_and_readable(opened, folder, name, width, scheme):
     found = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
     assert [(each["id"], each["nodes"][0]["html"][:200]) for each in serious] == []
+
+
+TEXTS = """[...document.querySelectorAll(".chart")].map((chart) => [chart.ariaLabel,
+  [chart, ...[...chart.querySelectorAll("text")].filter((item) => item.textContent.trim() && item.checkVisibility())]
+    .map((item) => item.getBoundingClientRect()).map(({left, top, right, bottom}) => [left, top, right, bottom])])"""
+"""Edges of every chart, and of each text in it."""
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_of_a_chart_covers_another(opened, name, width):
+    for title, (edges, *texts) in drawn(opened(name, width)).evaluate(TEXTS):
+        assert len(texts) > 5, title
+        left, top, right, bottom = np.array(texts).T[:, :, np.newaxis]
+        inside = left - edges[0], top - edges[1], edges[2] - right, edges[3] - bottom
+        assert np.min(inside) > -1, title
+        apart = np.maximum.reduce([left - right.T, left.T - right, top - bottom.T, top.T - bottom])
+        np.fill_diagonal(apart, np.inf)
+        assert apart.min() > -3, title  # edges are those of a line
 
 
 def test_the_large_script_does_not_delay_a_page(folder):

@@ -12,6 +12,7 @@ from synth.report import load
 from synth.report.chapters import papers, speed
 from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, ratio, verdict
 from synth.report.chapters.speed import Point, at, front
+from synth.report.content import Content
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
 from synth.report.figures import Figure
 from synth.report.measured import Measured
@@ -87,9 +88,15 @@ def test_a_section_of_curves(tmp_path):
     assert not (tmp_path / "area.html").exists()  # areas of sized cells are not comparable with the other areas
 
 
+def chapter_of(rows=(), tool="t", speeds=None):
+    """The chapter of a report with these rows, and areas by this tool."""
+    content = Content(replace(assemble([], []), rows=tuple(rows), tool=tool, speeds=speeds))
+    return speed.section(content.report, content.measured)
+
+
 def test_the_section_shows_the_file():
     speeds = load.speeds()
-    section = speed.section([], speeds, speeds.tool)
+    section = chapter_of(tool=speeds.tool, speeds=speeds)
     assert {row.component for row in speeds.rows} == {"mac", *(block for block, _, _ in BLOCKS)}
     *tables, single = section.tables
     groups = [speed.fronts(rows) for rows in speed.groups(speeds.rows).values()]
@@ -100,8 +107,9 @@ def test_the_section_shows_the_file():
     assert len(section.charts) == len(several)
     assert several[:2] == [len({row.format for row in speeds.rows} & {*FORMATS})] * 2
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
-    assert speed.section([], speeds, "yosys 1").shown[0].text.startswith(text)
-    assert speed.section([], speeds, "yosys 1").shown[1:] == section.shown
+    warned = chapter_of(tool="yosys 1", speeds=speeds)
+    assert warned.shown[0].text.startswith(text)
+    assert warned.shown[1:] == section.shown
 
 
 def test_an_area_without_a_delay_is_refused():
@@ -193,7 +201,7 @@ def test_no_speed_is_claimed_of_one_sample():
         for name in ("hif8", "ocp_e4m3")
         for row in timed_rows(name, [(10, areas[0]), (20, areas[1])], optimize=goal)
     ]
-    chapter = speed.section(rows, None, "t")
+    chapter = chapter_of(rows)
     assert chapter.shown == []
     assert chapter.charts == []
     assert chapter.tables[0].rows[0][2].small == "one sample at 10 FO4"

@@ -231,6 +231,17 @@ def test_the_hash_is_that_of_the_code_that_results_depend_on(tmp_path, monkeypat
     assert code_hash() is None
 
 
+def test_pages_of_the_report_do_not_change_the_hash(monkeypatch):
+    code_hash, known = results.code_hash.__wrapped__, results.program("golden", "synth.report.training.policy")
+    before = code_hash()
+    (other,) = (name for name in known if name.startswith("golden/") and name.endswith(".cpp"))
+    names = {"synth/report/site/site.js": False, "synth/report/training/policy.py": True, "golden/catalog.py": True}
+    for name, changes in {**names, other: True}.items():
+        changed = {**known, name: known[name] + b"# changed\n"}
+        monkeypatch.setattr(results, "program", lambda *entries, changed=changed: changed)
+        assert (code_hash() != before) is changes, name
+
+
 def test_outside_the_clone_no_file_is_called_old(monkeypatch):
     data = made_up_study()
     data["program"] = "0"

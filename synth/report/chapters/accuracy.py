@@ -52,19 +52,13 @@ def widths(ratios: Mapping[str, Ratio]) -> dict[str, int]:
     return usual | {name: ratio.bits for name, ratio in ratios.items() if ratio.bits}
 
 
-def parts(names: Iterable[str]) -> list[str]:
-    """The names, with the formats of pairs in the place of pairs, each once."""
-    return list(dict.fromkeys(part for name in names for part in name.split("+")))
-
-
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
-    """Area against accuracy, on each target with MACs of more than one format, all with spreads; None without one."""
-    by_target = {}
-    for target, macs in measured.parts("mac").items():
-        figures = {name: value for name, value in macs.items() if name in accuracy}
+    """Area against accuracy, on the first target with MACs of several formats, all with spreads; None without one."""
+    for column in measured.columns.values():
+        figures = {name: value for name, value in measured.part("mac", column.key).items() if name in accuracy}
         if len(figures) > 1 and have_spreads(figures.values()):
-            by_target[target] = figures
-    if not by_target:
+            break
+    else:
         return None
     section = Section(
         "tradeoff",
@@ -77,10 +71,9 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
-    target, figures = next(iter(by_target.items()))
-    each = f"for f in {' '.join(parts(figures))}; do"
+    each = f"for f in {' '.join(dict.fromkeys('+'.join(figures).split('+')))}; do"
     section.command = f"{each} python -c \"import golden; print(golden.best_scale('$f'))\"; done"
-    column, edge = measured.columns[target], best_formats(figures, ratio)
+    edge = best_formats(figures, ratio)
     points = {name: [(Figure.exact(ratio[name]), value)] for name, value in figures.items()}
     best, labels = [point for name in edge for point in points[name]], ("quantization SNR [dB]", column.axis)
     ends = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {column.unit})" for name in edge]
@@ -131,37 +124,25 @@ def digits(accuracy: Accuracy | None) -> Section | None:
         equal.setdefault(score.rtl_cases, []).append(score.format)
     texts = [f"equal in {cases:,} steps ({listing(names)})" for cases, names in equal.items() if cases]
     section.find(f"Results of the Verilog and of the reference model are {listing(texts)}." if texts else "")
-    kept = [score for score in accuracy.scores if not score.is_reference]
-    shown = [score for score in accuracy.study if score.accumulator == accuracy.accumulator] or kept
     series: dict[str, dict[str, Figure]] = {}
-    for score in shown:
-        if score.snr_db is not None:
-            series.setdefault(_SCALINGS.get(score.scaling, score.scaling), {})[score.format] = Figure.exact(
-                score.snr_db
-            )
+    cells: dict[tuple[str, str, str], Cell] = {}
+    for score in accuracy.study:
+        scaling = "unscaled" if score.scaling == "none" else score.scaling
+        cells[score.format, scaling, score.accumulator] = _snr(score)
+        if score.snr_db is not None and score.accumulator == accuracy.accumulator:
+            series.setdefault(scaling, {})[score.format] = Figure.exact(score.snr_db)
     title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
     section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
-    cells = {
-        (score.format, score.scaling, score.accumulator): _snr(score, f"{score.accuracy:.1%}")
-        for score in accuracy.study or accuracy.scores
-    }
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
-    head = (
-        f"{accumulator or accuracy.accumulator}, {_SCALINGS.get(scaling, scaling)}" for scaling, accumulator in columns
-    )
+    head = (f"{accumulator}, {scaling}" for scaling, accumulator in columns)
     rows = ((name, *(cells.get((name, *column)) for column in columns)) for name in formats)
     section.table("SNR of outputs, and accuracy, by format, scaling and accumulator", ("format", *head), rows)
     return section
 
 
-_SCALINGS = {"none": "unscaled", "": "calibrated"}
-"""Ways of scaling in words."""
-
-
-def _snr(score: Score, small: str) -> Cell:
-    if score.is_reference:
-        return Cell("reference", small)
+def _snr(score: Score) -> Cell:
+    small = f"{score.accuracy:.1%}"
     if score.snr_db is None:
         return Cell("overflow", small)
     return Cell(f"{score.snr_db:.1f} dB", small, value=score.snr_db)

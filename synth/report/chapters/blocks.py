@@ -82,14 +82,10 @@ def options(measured: Measured) -> Section | None:
 
 def encoders(measured: Measured) -> Section | None:
     """Encoders on gates by rounding, and two roundings of one format on every target; None without encoders."""
-    rows = [
-        row
-        for row in measured.rows
-        if row.component == "encoder" and row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
-    ]
+    rows = [row for row in measured.rows if row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE]
     gates: dict[str, dict[str, dict[str, Figure]]] = {}
     for row in rows:
-        if row.place == "gates" and row.is_best:
+        if (row.component, row.place, row.is_best) == ("encoder", "gates", True):
             rounding, overflow = (str(row.options.get(name, "")) for name in ("rounding", "overflow"))
             gates.setdefault(row.format, {}).setdefault(overflow, {}).setdefault(rounding, figure(row))
     if not gates:
@@ -110,10 +106,8 @@ def encoders(measured: Measured) -> Section | None:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
         sentence = smallest_sentence(measured.eight(defaults), "encoder of the 8-bit formats", column.title)
         section.chart(sentence, picture)
-    for name, by_overflow in gates.items():
-        series = {
-            overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in by_overflow.items()
-        }
+    for name, known in gates.items():
+        series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
             section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))

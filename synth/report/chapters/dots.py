@@ -1,10 +1,10 @@
 """The chapter on dot products: what a product costs by lanes, accumulator and format, and the errors of its sums."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from synth.area.targets import TARGETS
 from synth.report import charts
+from synth.report.data import Report
 from synth.report.figures import Figure, smallest_sentence
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
@@ -17,11 +17,9 @@ _READ = "exact + readout"
 _PLACE = TARGETS["gates"]
 
 
-def section(dots: Dots | None, tool: str, formats: Sequence[str] = ()) -> Section | None:
-    """The results of the study; None if the report does not have them. ``tool`` measured the other sections.
-
-    The report's ``formats`` that the study lacks are named.
-    """
+def section(report: Report) -> Section | None:
+    """The results of the study; None if the report does not have them."""
+    dots = report.dots
     if dots is None:
         return None
     section = Section(
@@ -40,8 +38,8 @@ def section(dots: Dots | None, tool: str, formats: Sequence[str] = ()) -> Sectio
         f"Tools: {dots.tool}, NumPy {dots.numpy}.",
         command="make dots",
     )
-    section.warn_of_other_tool("The areas of this section are", dots.tool, tool, "make dots")
-    section.name_missing(formats, study.FORMATS, f"hwgen area dot --format NAME --lanes {STEP}")
+    section.warn_of_other_tool("The areas of this section are", dots.tool, report.tool)
+    section.name_missing(report.formats, study.FORMATS, f"hwgen area dot --format NAME --lanes {STEP}")
     for target in study.LANES:
         _lanes(section, dots, target)
     for part in (_errors, _formats, _blocks):

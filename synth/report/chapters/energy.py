@@ -12,9 +12,9 @@ from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
-from synth.report.chapters.accuracy import widths
-from synth.report.figures import DELAYS, compared, eight, ranked, smallest_sentence
-from synth.report.measured import columns, figure
+from synth.report.data import Report
+from synth.report.figures import DELAYS, compared, ranked, smallest_sentence
+from synth.report.measured import Measured, columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
 from synth.report.sections import Cell, Command, Section, Table, number_cell
 from synth.studies import energies as study
@@ -32,26 +32,25 @@ _NOTE = (
 )
 
 
-def section(energies: Energies | None, rows: Sequence[Row], tool: str, formats: Sequence[str] = ()) -> Section | None:
-    """The results of the study, and the energies among the report's ``rows``; None if there are neither.
-
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named.
-    """
-    if energies is None and not rows:
+def section(report: Report, measured: Measured) -> Section | None:
+    """The results of the study, and the energies among the report's rows; None if there are neither."""
+    energies = report.energies
+    if energies is None and not measured.energies:
         return None
     section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE, command="make energy")
     if energies is not None:
         section.note += f" Tool: {energies.tool}."
-        section.name_missing(formats, FORMATS, "hwgen energy mac --format NAME")
-        section.warn_of_other_tool("The energies of this section are", energies.tool, tool, "make energy")
-        for part in (_formats, _curves, _data, _costs):
+        section.name_missing(report.formats, FORMATS, "hwgen energy mac --format NAME")
+        section.warn_of_other_tool("The energies of this section are", energies.tool, report.tool)
+        _formats(section, energies, measured)
+        for part in (_curves, _data, _costs):
             part(section, energies)
-    if rows:
-        _measured(section, rows)
+    if measured.energies:
+        _measured(section, measured.energies)
     return section
 
 
-def _formats(section: Section, energies: Energies) -> None:
+def _formats(section: Section, energies: Energies, measured: Measured) -> None:
     """Energy of a MAC by format, beside its area."""
     points = {name: point(mac(name)) for name in FORMATS}
     rows = {name: energies.row(known) for name, known in points.items() if energies.curve(known)}
@@ -59,7 +58,7 @@ def _formats(section: Section, energies: Energies) -> None:
     title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
     picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
     what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
-    sentence = smallest_sentence(eight(figures, widths({})), what, _TITLE)
+    sentence = smallest_sentence(measured.eight(figures), what, _TITLE)
     section.chart_finding(sentence, picture, "Energy")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []

@@ -1,8 +1,8 @@
 """The chapters on papers: claims about hardware, and Table 2 of the supernormal paper."""
 
 from synth.report.figures import Figure, have_spreads, number
-from synth.report.measured import Measured, by_format
-from synth.report.plan import CLAIMS, PARTS
+from synth.report.measured import Measured
+from synth.report.plan import CLAIMS, PARTS, part_of_mac
 from synth.report.sections import Cell, Section
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
@@ -73,11 +73,10 @@ def table_2(measured: Measured) -> Section | None:
         "the order and the ratios can be compared; the paper's e5m2 is P3109's binary8p3.",
     )
     columns = measured.columns.values()
-    ours = {(column, part): by_format(measured.rows, part, column.key) for column in columns for part in PARTS}
     body = []
     for place, part in enumerate(("multiplier", "adder", "mac")):
         for name, printed in PRINTED.items():
-            figures = (ours[column, part].get(name) for column in columns)
+            figures = (measured.block(part_of_mac(part, name), column.key) for column in columns)
             body.append((Cell(name, PARTS[part]), printed[place], *figures))
     head = ("format", "paper [ALM]", *(column.head for column in columns))
     section.table("The paper's ALMs and this report", head, body)

@@ -1,16 +1,16 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import replace
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
 from synth.area.rows import Row
 from synth.report import charts, figures
-from synth.report.figures import Figure, counted, eight, have_spreads, listing, number, smallest_sentence
-from synth.report.measured import columns, figure
-from synth.report.sections import Cell, Section, Table, table
-from synth.studies.speeds import Speeds
+from synth.report.data import Report
+from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
+from synth.report.measured import Measured, columns, figure
+from synth.report.sections import Cell, Section, Table, figure_cell, table
 
 DEADLINES = (1.0, 1.25, 1.6, 2.7)
 """Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
@@ -105,22 +105,13 @@ _PHRASES = {
 """Blocks and options in words."""
 
 
-def section(
-    rows: Sequence[Row],
-    speeds: Speeds | None,
-    tool: str,
-    formats: Sequence[str] = (),
-    bits: Mapping[str, int] = MappingProxyType({}),
-) -> Section | None:
-    """The section on timed rows of the report and of the study; None if there are neither.
-
-    ``tool`` made the netlists of the other sections. The report's ``formats`` that the study lacks are named. ``bits``
-    are those of codes, by format.
-    """
-    by_group = groups([*(speeds.rows if speeds else ()), *rows])
-    if not by_group:
+def section(report: Report, measured: Measured) -> Section | None:
+    """The section on timed rows of the report and of the study; None if there are neither."""
+    speeds, rows = report.speeds, [*(report.speeds.rows if report.speeds else ()), *measured.timed]
+    by_name = {group: fronts(timed) for group, timed in groups(rows).items()}
+    if not by_name:
         return None
-    titles = {column.key: column for column in columns(row for timed in by_group.values() for row in timed)}
+    titles = {column.key: column for column in columns(rows)}
     section = Section(
         "speed",
         "Area against delay",
@@ -128,7 +119,7 @@ def section(
         "both area and delay, and the grey line the best of all formats.",
         note="Areas and delays are medians over the renamings, so that single netlists may be slower than a limit. "
         "Blocks built for speed (--optimize speed) have the same results (docs/fast.md). Timing: "
-        f"{listing(sorted({group.how for group in by_group}))}. Delays are through a combinational block, or between "
+        f"{listing(sorted({group.how for group in by_name}))}. Delays are through a combinational block, or between "
         "the registers of a pipeline, without their setup and clock-to-output; FO4 is the delay of an inverter that "
         f"drives four inverters. Limits are {listing([number(share) for share in DEADLINES])} times the shortest delay "
         "that all formats reach. The portfolio speed has other scripts than the one that areas are quoted from, and "
@@ -137,10 +128,9 @@ def section(
     if speeds is not None:
         section.note += f" Figures on our own gates: make fast, {speeds.tool}."
         section.command = "make fast"
-        section.warn_of_other_tool("The figures on our own gates are", speeds.tool, tool, "make fast")
-        names = {row.format for row in (*speeds.rows, *rows)}
-        section.name_missing(formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
-    by_name = {group: fronts(timed) for group, timed in by_group.items()}
+        section.warn_of_other_tool("The figures on our own gates are", speeds.tool, report.tool)
+        names = {row.format for row in rows}
+        section.name_missing(report.formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     most = max(len(curves) for curves in by_name.values())
     single: list[tuple[object, ...]] = []
     subjects = ["Speed"] * 2  # one of each goal
@@ -150,8 +140,10 @@ def section(
         both = {other.goal for other in by_name if other._replace(goal=group.goal) == group} | {AREA}
         goal = f", built for {group.goal}" if len(both) > 1 else ""
         title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
-        if is_drawn(curves, most):
-            known = eight(curves, bits)
+        shown = [value for curve in curves.values() for point in curve for value in point]
+        # neither a single format, unless all are single, nor more than a legend has
+        if min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(shown):
+            known = measured.eight(curves)
             sentence = headline(known, f"area of {counted(len(known), '8-bit format')}", title, unit) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
@@ -168,12 +160,6 @@ def section(
     if single:
         section.table("Blocks of a single format", ("block", "fastest", "smallest"), single)
     return section
-
-
-def is_drawn(curves: Mapping[str, Front], most: int) -> bool:
-    """Whether curves get a plot: single formats beside others, where ``most`` are in one group, and many do not."""
-    points = (value for curve in curves.values() for point in curve for value in point)
-    return min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(points)
 
 
 def deadlines(curves: Mapping[str, Front]) -> list[float]:
@@ -193,11 +179,8 @@ def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[floa
     """For each front its shortest delay, and its least figure within each limit; ``area`` is the figures' unit."""
 
     def within(point: Point | None) -> Cell | None:
-        if point is None:
-            return None
-        value = point.area
-        small = f"{value.spread} at {number(point.delay)} {unit}"
-        return Cell(number(value.median), small, value.source, value.median, value.command)
+        small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
+        return point and replace(figure_cell(point.area), small=small)
 
     head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
     rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())

@@ -3,27 +3,26 @@
 "use strict";
 
 const data = JSON.parse(document.getElementById("points")?.textContent ?? "null");
-// At any speed: of the netlist with the smallest area, and of the one with the shortest delay; within a limit: the
-// smallest area with the delay of that netlist, and the least energy, which may be another netlist's.
-const COST = [["area", "its delay", "its energy", "shortest delay", "area at the shortest delay"], ["area", "its delay", "least energy"]];
-const METRICS = ["area", "delay", "energy", "shortest delay", "area at the shortest delay"];
-const costs = ({ limit }) => METRICS.slice(0, COST[Number(limit !== null)].length);
+// Metrics and their heads. At any speed: of the netlist with the smallest area, and of the one with the shortest delay;
+// within a limit: the smallest area with the delay of that netlist, and the least energy, which may be another's.
+const WITHIN = { area: "area", delay: "its delay", energy: "least energy" };
+const FREE = { ...WITHIN, energy: "its energy", "shortest delay": "shortest delay", "area at the shortest delay": "area at the shortest delay" };
+const heads = ({ limit }) => (limit === null ? FREE : WITHIN);
+const into = ({ unit, accumulator }) => (["encoder", "decoder"].includes(unit) ? "" : accumulator); // these have none
 const MOST = 6;
 
 const points = (data?.points ?? []).map((point) => Object.fromEntries(point.map((value, place) => [data.columns[place], value])));
 
 // The figure of a choice: at any speed, or the last point of its front that is within a limit.
-function chosen(choice, metric, { unit, accumulator, target, limit }) {
-  const alone = data.extras.includes(metric);
-  const into = COMBINATIONAL.has(unit) ? "" : accumulator; // losses of training are those with the accumulator, too
+function chosen(choice, metric, { limit, ...state }) {
+  const alone = data.extras.includes(metric); // losses of training are those with the accumulator, too
   const known = points.filter((point) => point.choice === choice && point.metric === metric && (alone
-    ? ["", into].includes(point.accumulator)
-    : point.unit === unit && point.accumulator === into && point.target === target));
+    ? ["", into(state)].includes(point.accumulator)
+    : point.unit === state.unit && point.accumulator === into(state) && point.target === state.target));
   if (alone || limit === null) return known.find((point) => point.delay === null);
   const within = known.filter((point) => point.delay !== null && point.delay <= limit * (1 + 1e-9));
   return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
 }
-const COMBINATIONAL = new Set(["encoder", "decoder"]); // they have no accumulator
 
 const below = (a, b) => a.high < b.low && Math.min(a.samples, b.samples) > 1;
 const differs = (a, b) => below(a, b) || below(b, a);
@@ -48,7 +47,7 @@ function command(choice, metric, state) {
     return other.note ? "make study (with a policy in synth/report/training/plan.py)" : other.command.replace(`'${other.choice}'`, `'${choice}'`);
   }
   const given = points.map((point) => point.choice === choice && point.command.match(/--format ('[^']*'|\S+)/)?.[1]).find(Boolean);
-  const accumulator = COMBINATIONAL.has(state.unit) ? "" : ` --accumulator ${state.accumulator}`;
+  const accumulator = into(state) && ` --accumulator ${state.accumulator}`;
   const lanes = state.unit === "dot" ? " --lanes 8" : "";
   const portfolio = state.limit !== null || /short/.test(metric) ? " --portfolio speed" : "";
   const verb = metric === "energy" || (metric === "delay" && state.limit === null) ? "energy" : "area";
@@ -57,19 +56,19 @@ function command(choice, metric, state) {
 
 function sentence(rows, state) {
   const [first, ...others] = rows;
-  if (!rows.some((row) => costs(state).some((metric) => row[metric]))) return nothing(rows, state);
+  const costs = Object.keys(heads(state));
+  if (!rows.some((row) => costs.some((metric) => row[metric]))) return nothing(rows, state);
   const where = state.limit === null ? "At any speed" : `Within ${number(state.limit)} FO4`;
-  const lacking = (row) => [row, first].filter((each) => !costs(state).some((metric) => each[metric])).map((each) => each.choice);
+  const lacking = (row) => [row, first].filter((each) => !costs.some((metric) => each[metric])).map((each) => each.choice);
   const texts = others.map((row) => {
-    const known = costs(state).filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
+    const known = costs.filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
     const words = known.map((metric) => {
       const text = verdict(row[metric], first[metric]);
-      return `${COST[Number(state.limit !== null)][METRICS.indexOf(metric)]} ${text === "no difference" ? "no difference within the spreads" : text}`;
+      return `${heads(state)[metric]} ${text === "no difference" ? "no difference within the spreads" : text}`;
     });
     return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
   });
-  const into = COMBINATIONAL.has(state.unit) ? "" : ` into ${state.accumulator}`;
-  return `${where}, ${data.units[state.unit]}${into} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
+  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
 }
 
 // Why there are no figures: a limit that nothing meets, or a unit that was not measured; and what there is instead.
@@ -101,22 +100,19 @@ function cell(point, first, plain, isSlow) {
   return made;
 }
 
-function heads(state) {
-  const extras = data.extras.map((metric) => [metric, metric.startsWith("loss") ? `${metric}, into ${state.accumulator}` : metric]);
-  return [...costs(state).map((metric, place) => [metric, COST[Number(state.limit !== null)][place]]), ...extras];
-}
-
 function show(state) {
   const section = document.getElementById("compare");
   if (state.limit !== null && !(state.limit > 0)) {
     section.querySelector(".verdict").textContent = `A limit must be a number of FO4 above 0, not ${state.limit}.`;
     return section.querySelector("table").replaceChildren();
   }
-  const rows = state.formats.map((choice) => ({ choice, ...Object.fromEntries([...METRICS, ...data.extras].map((metric) => [metric, chosen(choice, metric, state)])) }));
-  const used = heads(state).filter(([metric]) => METRICS.includes(metric) || rows.some((row) => row[metric]));
+  const metrics = [...Object.keys(heads(state)), ...data.extras];
+  const rows = state.formats.map((choice) => ({ choice, ...Object.fromEntries(metrics.map((metric) => [metric, chosen(choice, metric, state)])) }));
+  const used = metrics.filter((metric) => metric in FREE || rows.some((row) => row[metric]));
   const table = section.querySelector("table"), [first] = rows;
   const head = element("tr");
-  head.append(element("th", "choice", { scope: "col" }), ...used.map(([metric, title]) => {
+  head.append(element("th", "choice", { scope: "col" }), ...used.map((metric) => {
+    const title = heads(state)[metric] ?? (metric.startsWith("loss") ? `${metric}, into ${state.accumulator}` : metric);
     const of = rows.map((row) => row[metric]?.of).find(Boolean);
     return element("th", of ? `${title} [${of}]` : title, { scope: "col" });
   }));
@@ -124,8 +120,8 @@ function show(state) {
     const line = element("tr");
     const name = element("th", "", { scope: "row" });
     name.append(...row.choice.split(/(?<=\+)/).flatMap((part) => [part, element("wbr")]));
-    const isSlow = (metric) => METRICS.includes(metric) && state.limit !== null && chosen(row.choice, metric, { ...state, limit: Infinity });
-    line.append(name, ...used.map(([metric], place) => {
+    const isSlow = (metric) => metric in FREE && state.limit !== null && chosen(row.choice, metric, { ...state, limit: Infinity });
+    line.append(name, ...used.map((metric, place) => {
       const made = cell(row[metric], first[metric], data.extras.includes(metric), isSlow(metric));
       made.dataset.head = head.cells[place + 1].textContent; // on a phone
       return made;
@@ -137,8 +133,8 @@ function show(state) {
   rest.append(...body);
   table.replaceChildren(top, rest);
   section.querySelector(".verdict").textContent = sentence(rows, state);
-  const missing = rows.flatMap((row) => used.filter(([metric]) => !row[metric]).map(([metric]) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
-  const commands = rows.flatMap((row) => used.map(([metric]) => row[metric]?.command).filter(Boolean));
+  const missing = rows.flatMap((row) => used.filter((metric) => !row[metric]).map((metric) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
+  const commands = rows.flatMap((row) => used.map((metric) => row[metric]?.command).filter(Boolean));
   section.querySelector("pre").textContent = [...new Set([...missing, ...commands])].join("\n");
   section.querySelector(".links details").open ||= rows.every((row) => !row.area);
   plot(rows, first, state);
@@ -146,21 +142,22 @@ function show(state) {
 
 function plot(rows, first, state) {
   const traces = rows.map((row, place) => {
-    const known = costs(state).filter((metric) => row[metric] && first[metric]);
+    const known = Object.keys(heads(state)).filter((metric) => row[metric] && first[metric]);
     const ratio = (metric, end) => row[metric][end] / first[metric].value;
     const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
     const values = known.map((metric) => ratio(metric, "value"));
-    return { type: "bar", name: row.choice, x: known.map((metric) => COST[Number(state.limit !== null)][METRICS.indexOf(metric)]), y: values, text: values.map((value) => value.toFixed(2)), textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
+    const isNarrow = innerWidth < 700, x = known.map((metric) => heads(state)[metric].replaceAll(" ", isNarrow ? "<br>" : " "));
+    const text = values.map((value) => (isNarrow ? "" : value.toFixed(2))); // a phone's bars are too thin
+    return { type: "bar", name: row.choice, x, y: values, text, textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
   });
-  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false } };
+  const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false, tickangle: 0 } };
   draw(document.querySelector("#comparison .chart"), { title: "", data: traces, layout });
 }
 
 function csv() {
-  const lines = [...document.querySelectorAll("#compare table tr")].map((row) => [...row.cells].flatMap((each) => {
-    const note = each.querySelector("small")?.textContent ?? "";
-    return [each.dataset.value ?? [...each.childNodes].filter((item) => item.nodeName !== "SMALL").map((item) => item.textContent).join(""), ...(each.tagName === "TD" ? [note] : each.parentNode.rowIndex || !each.cellIndex ? [] : [`${each.textContent}: spread, verdict`])];
-  }));
+  const lines = [...document.querySelectorAll("#compare table tr")].map(({ cells: [name, ...others] }) => [name.textContent, ...others.flatMap((each) => (
+    each.tagName === "TH" ? [each.textContent, `${each.textContent}: spread, verdict`]
+      : [each.dataset.value ?? each.textContent, each.querySelector("small")?.textContent ?? ""]))]);
   return lines.map((line) => line.map((text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)).join(",")).join("\n") + "\n";
 }
 
@@ -168,14 +165,12 @@ function csv() {
 
 function fromAddress() {
   const given = new URLSearchParams(location.hash.replace(/^#compare&?/, ""));
-  const pick = (name, known, usual) => (known.includes(given.get(name)) ? given.get(name) : usual);
+  const pick = (name, known = Object.keys(data[`${name}s`])) => (known.includes(given.get(name)) ? given.get(name) : known[0]);
   const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
   const limit = given.get("limit");
   return {
     formats: formats.length > 1 ? formats : data.default,
-    unit: pick("unit", Object.keys(data.units), Object.keys(data.units)[0]),
-    accumulator: pick("accumulator", data.accumulators, data.accumulators[0]),
-    target: pick("target", Object.keys(data.targets), Object.keys(data.targets)[0]),
+    unit: pick("unit"), accumulator: pick("accumulator"), target: pick("target"),
     limit: limit === null ? null : Number(limit),
   };
 }
@@ -200,7 +195,7 @@ function setUp() {
       for (const option of form.elements[name].options) option.disabled = !used.has(option.value) && option.value !== state[name];
       form.elements[name].value = state[name];
     }
-    form.elements.accumulator.disabled = COMBINATIONAL.has(state.unit);
+    form.elements.accumulator.disabled = !into(state);
     form.elements.limit.value = state.limit ?? "";
     section.querySelector(".address").href = toAddress(state);
     show(state);

@@ -25,19 +25,14 @@ function coloured(trace, colours) {
   const colour = typeof place === "number" ? colours[place % colours.length] : css(`--${place}`);
   const thin = { color: css("--ink"), thickness: 1, width: 2 };
   const marker = { ...trace.marker, color: colour };
-  if (marker.line) marker.line = { ...marker.line, color: colour };
   const errors = Object.fromEntries(["error_x", "error_y"].filter((key) => trace[key]).map((key) => [key, { ...thin, ...trace[key] }]));
   return { ...trace, marker, ...(trace.type === "scatter" ? { line: { ...trace.line, color: colour } } : {}), ...errors };
 }
 
 function layoutOf({ layout }) {
-  const axis = { gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--line") };
-  const axes = Object.fromEntries(["xaxis", "xaxis2", "yaxis"].filter((key) => layout[key]).map((key) => [key, { ...axis, ...layout[key] }]));
-  const shapes = (layout.shapes ?? []).map((shape) => ({
-    ...shape,
-    fillcolor: css("--band"),
-    line: shape.line ? { ...shape.line, color: palette()[Number(shape.name)] } : { width: 0 },
-  }));
+  const axis = { automargin: true, gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--line") };
+  const axes = Object.fromEntries(["xaxis", "yaxis"].map((key) => [key, { ...axis, ...layout[key] }]));
+  const shapes = (layout.shapes ?? []).map((shape) => ({ ...shape, fillcolor: css("--band"), line: { width: 0 } }));
   const legend = { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 11 } };
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), size: 12 },
@@ -94,12 +89,9 @@ addEventListener("afterprint", () => {
   document.body.classList.remove("printing");
   document.querySelectorAll(".printed").forEach((item) => item.classList.remove("printed"));
 });
-document.querySelectorAll(":is(figure, .table) .pdf").forEach((button) => {
-  button.addEventListener("click", () => printed(button.closest("figure, .table")));
-});
-document.querySelectorAll("figure .svg").forEach((button) => {
-  const figure = button.closest("figure");
-  button.addEventListener("click", () => picture(figure.querySelector(".chart"), figure.id));
+document.querySelectorAll(":is(figure, .table) :is(.pdf, .svg)").forEach((button) => {
+  const item = button.closest("figure, .table"), isPdf = button.classList.contains("pdf");
+  button.addEventListener("click", () => (isPdf ? printed(item) : picture(item.querySelector(".chart"), item.id)));
 });
 
 // Cells with a value sort by value and come first; other cells sort as text.
