@@ -112,13 +112,13 @@ BUGS = {
     "sticky bit": (STICKY, "fp_mac.sv", MAC, "one unit in the last place"),
     "zero bypass": (BYPASS, "fp_mac.sv", MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, ""), "number for NaN"),
     "pipeline": (
-        ("acc_o <= sum;", "acc_o <= first.valid ? sum : '0;"),
+        ("acc_o <= sum;", "acc_o <= valid_i ? sum : '0;"),  # the valid bit of later inputs
         "fp_mac_pipe.sv",
         PIPE,
         "",
     ),
     "stream": (
-        ("if (ready_o) acc_o <= sum;", "if (valid_i) acc_o <= sum ^ {15'd0, rst_i};"),
+        ("if (ready_o) acc_o <= sum;", "if (ready_o) acc_o <= sum ^ {15'd0, valid_o};"),
         "fp_mac_stream.sv",
         STREAM,
         "",
