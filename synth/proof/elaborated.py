@@ -9,8 +9,10 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from shlex import quote
 from shutil import which
 from typing import Any
 
@@ -19,8 +21,8 @@ from hwgen.tools.process import supervised
 
 _Tree = Mapping[str, Any]
 
-_OPTIONS = ["--json-only", "--timing", "--no-assert", "-O0", "-Wno-fatal", "-Wno-lint", "-Wno-ENUMVALUE"]
-_OPTIONS += ["-Mdir", "tree", "--prefix", "V"]
+_TREE = "verilator --json-only --timing --no-assert -O0 -Wno-fatal -Wno-lint -Wno-ENUMVALUE -Mdir tree --prefix V --top"
+_CODE = "verilator -E -Wno-fatal -Wno-lint module.sv >code.sv"
 
 _SAME = {"ADD": "+", "SUB": "-", "MUL": "*", "DIV": "/", "MODDIV": "%", "AND": "&", "OR": "|", "XOR": "^"}
 _COMPARED = {"EQ": "==", "NEQ": "!=", "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<=", "EQCASE": "===", "NEQCASE": "!=="}
@@ -46,8 +48,8 @@ _PLAIN = {
 """Fields that say nothing more about the meaning of a node."""
 _FIELDS: dict[str, str] = {
     "MODULE": "stmtsp",
-    "VAR": "valuep direction isPrimaryIO isSigPublic lifetime varType dtypeName isFuncLocal isFuncReturn noCReset"
-    " isParam isUsedLoopIdx isConst isGParam hasUserInit",
+    "VAR": "valuep direction isPrimaryIO isSigPublic isSigUserRdPublic isSigUserRWPublic lifetime varType dtypeName"
+    " isFuncLocal isFuncReturn noCReset isParam isUsedLoopIdx isConst isGParam hasUserInit",
     "GENBLOCK": "itemsp implied unnamed",
     "CELL": "pinsp modp",
     "PIN": "exprp modVarp svDotName svImplicit",
@@ -57,13 +59,15 @@ _FIELDS: dict[str, str] = {
     "SENTREE": "sensesp",
     "SENITEM": "sensp edgeType",
     "ASSIGN": "lhsp rhsp",
-    "ASSIGNDLY": "lhsp rhsp",
+    "ASSIGNDLY": "lhsp rhsp timingControlp",
+    "DELAY": "lhsp",
     "ASSIGNW": "lhsp rhsp",
     "IF": "condp thensp elsesp isBoundsCheck unique unique0 priority",
     "CASE": "exprp itemsp kwd unique unique0 priority",
     "CASEITEM": "condsp stmtsp",
     "BEGIN": "declsp stmtsp implied unnamed",
     "INITIALAUTOMATICSTMT": "stmtsp",
+    "INITIALSTATICSTMT": "stmtsp",
     "JUMPBLOCK": "stmtsp",
     "JUMPGO": "blockp",
     "LOOP": "stmtsp unroll",
@@ -72,6 +76,7 @@ _FIELDS: dict[str, str] = {
     "FUNCREF": "argsp taskp classOrPackagep",
     "ARG": "exprp",
     "VARREF": "access varp classOrPackagep",
+    "VARXREF": "access varp containsGenBlock dotted",
     "CONST": "",
     "CRESET": "",
     "INITARRAY": "initsp initList",
@@ -88,6 +93,8 @@ _FIELDS: dict[str, str] = {
     **dict.fromkeys(_UNARY, "lhsp"),
 }
 """The fields of each kind of node that are translated, or say nothing more either."""
+_STARTS = "INITIALAUTOMATICSTMT", "INITIALSTATICSTMT"
+"""What gives the variables of a block their first values."""
 _VALUES = {
     "varType": {"PORT", "VAR", "WIRE", "LPARAM", "GPARAM", "GENVAR", "BLOCKTEMP"},
     "keyword": {"cont_assign", "always", "always_comb", "always_ff"},
@@ -95,12 +102,25 @@ _VALUES = {
     "kwd": {"case", "casez"},
     "direction": {"INPUT", "OUTPUT", "NONE"},
 }
-_INITIAL = "give a variable an initial value"
-_WORDS = {
-    "INITIALSTATIC": _INITIAL,
-    "DELAY": "delay a signal, except by q <= #1 d",
-    "VARXREF": "use a signal of another module by its path",
-}
+_INITIAL, _DELAY = "give a variable an initial value", "delay a signal, except by q <= #1 d"
+
+
+def preprocess(text: str) -> str:
+    """A file of SystemVerilog behind Verilator's preprocessor, with the same lines.
+
+    It is an UnreadError if Verilator is not installed or refuses the file.
+    """
+    with _verilator(text, _CODE) as folder:
+        output = (folder / "code.sv").read_text(encoding="utf-8", errors="replace")
+    lines, number = [""] * (text.count("\n") + 1), 0
+    for line in output.splitlines():
+        place = re.fullmatch(r"`line (\d+) \"[^\"]*\" \d", line)
+        number = int(place[1]) if place else number + 1
+        if place is None:
+            lines[min(number, len(lines)) - 1] += line  # a line of a macro's value belongs to that of its use
+        else:
+            number -= 1
+    return "\n".join(lines) + "\n"
 
 
 def elaborate(text: str, top: str) -> tuple[str, list[int]]:
@@ -108,6 +128,14 @@ def elaborate(text: str, top: str) -> tuple[str, list[int]]:
 
     It is an UnreadError if Verilator is not installed or refuses the file, or if its tree has what is not translated.
     """
+    with _verilator(text, f"{_TREE} {quote(top)} module.sv") as folder:
+        tree = json.loads((folder / "tree" / "V.tree.json").read_text(encoding="utf-8"))
+    return _Writer(tree, top, text.splitlines()).result()
+
+
+@contextmanager
+def _verilator(text: str, command: str) -> Iterator[Path]:
+    """The folder in which a command of Verilator has read a file."""
     changes = verilator_environment()
     if which("verilator", path=changes.get("PATH")) is None:
         raise UnreadError(0, f"be read by two readers, and Verilator is not installed: {INSTALL}")
@@ -115,13 +143,13 @@ def elaborate(text: str, top: str) -> tuple[str, list[int]]:
         folder = Path(name)
         (folder / "module.sv").write_text(text, encoding="utf-8")
         words = [f"{key}={value}" for key, value in changes.items()]
-        output, _ = supervised(["env", *words, "verilator", *_OPTIONS, "--top", top, "module.sv"], folder, None)
-        tree = folder / "tree" / "V.tree.json"
-        error = re.search(r"^%Error(?:-\w+)?: module\.sv:(\d+)[\d:]*: (.*)$", output, re.M)
-        if error or not tree.exists():
-            place, reason = (int(error[1]), error[2]) if error else (0, "; ".join(output.splitlines()[:1]))
+        output, status = supervised(["env", *words, "sh", "-c", command], folder, None)
+        error = re.search(r"^%Error(?:-\w+)?: (Internal Error: )?module\.sv:(\d+)[\d:]*: (.*)$", output, re.M)
+        if error or status:
+            place, reason = (int(error[2]), error[3]) if error else (0, "; ".join(output.splitlines()[:1]))
+            reason = "an internal error" if error and error[1] else reason
             raise UnreadError(place, f"be readable by Verilator, the second reader, which says: {reason}")
-        return _Writer(json.loads(tree.read_text(encoding="utf-8")), top, text.splitlines()).result()
+        yield folder
 
 
 class UnreadError(Exception):
@@ -138,6 +166,12 @@ def verilator_version() -> str:
         return f"Verilator {version('verilator')}"
     except PackageNotFoundError:
         return "Verilator"
+
+
+_LONGEST_CAST = 8
+"""Lines of a cast that are read."""
+_UNKEPT = "(* nosync *) "
+"""Of a variable that a block does not keep for the next time."""
 
 
 def _below(tree: Any) -> Iterator[_Tree]:
@@ -163,14 +197,17 @@ class _Writer:
         self._tree, self._top, self._source = tree, top, source
         self._nodes = {node["addr"]: node for node in _below(tree)}
         self._uses = Counter(node["varp"] for node in _below(tree) if node["type"] == "VARREF")
-        starts = [node for node in self._nodes.values() if node["type"] == "INITIALAUTOMATICSTMT"]
+        starts = [node for node in self._nodes.values() if node["type"] in _STARTS]
         self._uses.subtract(node["varp"] for node in _below(starts) if node["type"] == "VARREF")
         self._lines: list[tuple[str, int]] = []
         self._names: dict[str, str] = {}
         self._flags: dict[str, str] = {}
         self._functions: list[_Tree] = []
-        self._cuts: set[tuple[int, int]] = set()
+        self._cuts: dict[tuple[int, int], str] = {}
+        self._taken: set[str] = set()
+        self._generated: set[str] = set()
         self._count = self._head = 0
+        self._is_clocked = False
 
     def result(self) -> tuple[str, list[int]]:
         """See :func:`elaborate`."""
@@ -181,21 +218,37 @@ class _Writer:
                 done.add(module["addr"])
                 waiting += [self._nodes[cell["modp"]] for cell in _below(module) if cell["type"] == "CELL"]
                 self._module(module)
+        for node in _below(self._tree["miscsp"]):
+            self._check_signs(node)
         return "\n".join(text for text, _ in self._lines) + "\n", [line for _, line in self._lines]
+
+    def _check_signs(self, node: _Tree) -> None:
+        """Refuse types whose parts have signs: simulators differ in whether a part of a word keeps its sign."""
+        if node["type"] == "MEMBERDTYPE" and self._is_signed(node["addr"]):
+            raise self._error(node, "have a signed member of a structure")
+        if node["type"] == "PACKARRAYDTYPE" and self._is_signed(node["addr"]):
+            raise self._error(node, "have a signed array of several dimensions")
+
+    def _is_signed(self, address: str) -> bool:
+        """Whether a type or that of its elements has a sign."""
+        kind = self._nodes[address]
+        inner = kind.get("refDTypep") or (kind["dtypep"] if kind["type"] == "PARAMTYPEDTYPE" else "")
+        is_array = kind["type"] in ("PACKARRAYDTYPE", "MEMBERDTYPE", "REFDTYPE", "CONSTDTYPE", "PARAMTYPEDTYPE")
+        return bool(kind.get("signed")) or (is_array and inner in self._nodes and self._is_signed(inner))
 
     # -- what is read of a node
 
     def _checked(self, node: _Tree, *kinds: str) -> _Tree:
         """The node, if it is of one of these kinds and has nothing but what is translated."""
         kind = node["type"]
-        problem = _WORDS.get(kind, f"have what Verilator calls {kind}, which hwgen does not translate")
         if kind not in _FIELDS or (kinds and kind not in kinds):
-            raise self._error(node, problem)
+            problem = f"have what Verilator calls {kind}, which hwgen does not translate"
+            raise self._error(node, _INITIAL if kind == "INITIALSTATIC" else problem)
         for name, value in node.items():
             words = _FIELDS[kind].split()
             known = name in _PLAIN or name in words or value in (False, "", [], "UNLINKED", "NONE")
             if not known and name == "timingControlp":
-                raise self._error(node, _WORDS["DELAY"])
+                raise self._error(node, _DELAY)
             if not known or (name in _VALUES and value not in _VALUES[name]):
                 detail = f"{kind} with {name}{f' {value}' if isinstance(value, str) else ''}"
                 raise self._error(node, f"have what Verilator calls {detail}, which hwgen does not translate")
@@ -222,12 +275,31 @@ class _Writer:
                 return _size(kind.get("range") or "0:0")
             case "REFDTYPE" | "ENUMDTYPE" | "MEMBERDTYPE" | "CONSTDTYPE":
                 return self._width_of(kind["refDTypep"], user)
+            case "PARAMTYPEDTYPE":
+                return self._width_of(kind["dtypep"], user)
             case "PACKARRAYDTYPE" | "UNPACKARRAYDTYPE":
                 return _size(kind["declRange"].strip("[]")) * self._width_of(kind["refDTypep"], user)
-            case "STRUCTDTYPE" | "UNIONDTYPE" if kind["packed"]:
+            case "STRUCTDTYPE" | "UNIONDTYPE" if kind.get("packed"):
                 widths = [self._width_of(member["addr"], user) for member in kind["membersp"]]
                 return sum(widths) if kind["type"] == "STRUCTDTYPE" else max(widths)
         raise self._error(user, f"use a type that Verilator calls {kind['type']} {kind['name']}".rstrip())
+
+    def _order(self, node: _Tree) -> list[bool]:
+        """For each unpacked dimension of a value or variable, whether its range ascends."""
+        address, order = node.get("dtypep", ""), list[bool]()
+        while (kind := self._nodes.get(address)) is not None:
+            if kind["type"] == "UNPACKARRAYDTYPE":
+                first, last = map(int, kind["declRange"].strip("[]").split(":"))
+                order.append(first < last)
+            elif kind["type"] not in ("REFDTYPE", "CONSTDTYPE", "PARAMTYPEDTYPE", "MEMBERDTYPE"):
+                break
+            address = kind["dtypep"] if kind["type"] == "PARAMTYPEDTYPE" else kind["refDTypep"]
+        return order
+
+    def _check_order(self, user: _Tree, one: _Tree, other: _Tree) -> None:
+        """Refuse two arrays whose elements belong together in opposite order: Verilator's tree says nothing of that."""
+        if self._order(one) != self._order(other):
+            raise self._error(user, "assign or compare unpacked arrays of which one range ascends and one descends")
 
     def _only(self, node: _Tree, field: str) -> _Tree:
         items = node[field]
@@ -241,13 +313,21 @@ class _Writer:
     def _write(self, node: _Tree, text: str) -> None:
         self._lines.append((text, _line(node)))
 
-    def _fresh(self, stem: str) -> str:
-        self._count += 1
-        return f"{stem}_{self._count}"
+    def _named(self, stem: str) -> str:
+        """A name that nothing else in the module has; it may be a keyword, because a backslash begins it."""
+        name = stem
+        while name in self._taken:
+            self._count += 1
+            name = f"{stem}_{self._count}"
+        self._taken.add(name)
+        return f"\\{name} "
 
     def _module(self, module: _Tree) -> None:
-        self._names, self._functions, self._cuts = {}, [], set()
+        self._names, self._functions, self._cuts, self._taken = {}, [], {}, set()
         items = list(self._items(self._checked(module, "MODULE")))
+        inside = list(_below(module))
+        others = {item["name"] for item in inside if item["type"] in ("CELL", "VAR")} | {module["name"]}
+        self._generated = {_encoded(item["name"]) for item in inside if item["type"] == "GENBLOCK"} - others
         variables = [item for item in items if item["type"] == "VAR" and not self._is_constant(item)]
         ports = [item for item in variables if item.get("direction", "NONE") != "NONE"]
         for item in [*ports, *(item for item in variables if item not in ports)]:
@@ -259,7 +339,7 @@ class _Writer:
             way = f"{item['direction'].lower()} " if item in ports else ""
             self._write(item, f"  {way}logic {self._range(item)}{self._names[item['addr']]};")
         for item in items:
-            match self._checked(item)["type"]:
+            match item["type"] if item["type"] == "FUNC" else self._checked(item)["type"]:
                 case "ALWAYS":
                     self._always(item)
                 case "INITIAL" if self._token(item) == "=":  # what Verilator makes of assign to a constant
@@ -276,7 +356,7 @@ class _Writer:
         for function in self._functions:  # which grows
             self._function(function)
         for before, after in sorted(self._cuts):
-            name = f"cut_{before}_{after}"
+            name = self._cut(before, after)
             self._write(module, f"  function automatic [{after - 1}:0] {name}; input [{before - 1}:0] a;")
             self._write(module, f"    {name} = a[{after - 1}:0]; endfunction")
         self._write(module, "endmodule")
@@ -292,7 +372,7 @@ class _Writer:
     def _module_name(self, module: _Tree) -> str:
         if not re.fullmatch(r"[A-Za-z_]\w*", module["name"]):
             raise self._error(module, "have a module whose name has other characters than letters and digits")
-        return str(module["name"])
+        return f"\\{module['name']} "
 
     def _is_constant(self, variable: _Tree) -> bool:
         return bool(variable.get("isParam")) or variable["varType"] == "GENVAR"
@@ -303,13 +383,10 @@ class _Writer:
         is_initial = variable.get("hasUserInit") or variable["direction"] == "INPUT"
         if self._checked(variable, "VAR")["valuep"] and is_initial and not self._is_constant(variable):
             raise self._error(variable, _INITIAL)
-        stem = re.sub(r"\W", "_", variable["name"])
+        stem = _word(variable["name"])
         if is_port and stem != variable["name"]:
             raise self._error(variable, "have a port whose name has other characters than letters and digits")
-        name = stem if stem not in self._names.values() else self._fresh(stem)
-        while not is_port and name in self._names.values():
-            name = self._fresh(stem)
-        self._names[variable["addr"]] = name
+        name = self._names[variable["addr"]] = self._named(stem)
         return name
 
     def _range(self, variable: _Tree) -> str:
@@ -324,10 +401,45 @@ class _Writer:
             value = self._only(pin, "exprp")
             if self._width(value) != self._width(port):
                 raise self._error(pin, f"connect {port['name']} to another number of bits than it has")
+            self._check_order(pin, value, port)
             is_output = port["direction"] == "OUTPUT"
-            links.append(f".{port['name']}({self._target(value) if is_output else self._value(value)})")
+            is_short = value["type"] != "CONST" and self._own_width(value) < self._width(port)
+            if is_short and not is_output and not self._is_cast(pin):
+                raise self._error(pin, f"connect {port['name']} to an expression of fewer bits (use a signal)")
+            linked = self._target(value) if is_output else self._value(value)
+            if not is_output and value["type"] not in ("CONST", "VARREF"):  # Yosys stops at signs in a link
+                name = self._named(_word(port["name"]))
+                self._write(pin, f"  logic {self._range(port)}{name}; assign {name} = {linked};")
+                linked = name
+            links.append(f".\\{port['name']} ({linked})")
         name = self._module_name(self._nodes[cell["modp"]])
-        self._write(cell, f"  {name} {self._fresh(re.sub(r'[^A-Za-z0-9]', '_', cell['name']))} ({', '.join(links)});")
+        self._write(cell, f"  {name} {self._named(_word(cell['name']))} ({', '.join(links)});")
+
+    def _own_width(self, node: _Tree) -> int:
+        """The width of an expression without the place where it stands; that of a constant beside others is unknown."""
+        match node["type"]:
+            case "COND":
+                fields = ["thenp", "elsep"]
+            case "EXTEND" | "EXTENDS" | "NOT" | "NEGATE" | "SHIFTL" | "SHIFTR" | "SHIFTRS":
+                fields = ["lhsp"]
+            case "MULS" | "DIVS" | "MODDIVS" | "ADD" | "SUB" | "MUL" | "DIV" | "MODDIV" | "AND" | "OR" | "XOR":
+                fields = ["lhsp", "rhsp"]
+            case _:
+                fields = []
+        parts = [part for field in fields for part in node[field] if part["type"] != "CONST"]
+        return max(map(self._own_width, parts)) if parts else self._width(node)
+
+    def _is_cast(self, pin: _Tree) -> bool:
+        """Whether a port that is connected by its name is connected to a cast, such as ``8'(a)``."""
+        line, column = map(int, pin["loc"].rpartition(",")[2].split(":"))
+        text = "\n".join([self._source[line - 1][column - 1 :], *self._source[line : line + _LONGEST_CAST]])
+        cast = re.match(r"\s*\(\s*[\w:$]+\s*'\s*(?=\()", text)
+        depth = 0
+        for sign in re.compile(r"[()]").finditer(text, cast.end() if cast else len(text)):
+            depth += 1 if sign[0] == "(" else -1
+            if not depth:
+                return re.compile(r"\s*\)").match(text, sign.end()) is not None
+        return False
 
     def _function(self, function: _Tree) -> None:
         result = self._checked(self._only(function, "fvarp"), "VAR")
@@ -355,6 +467,7 @@ class _Writer:
             edges[self._checked(item, "SENITEM")["edgeType"]] + self._value(self._only(item, "sensp"))
             for item in senses
         ]
+        self._is_clocked = not {item["edgeType"] for item in senses} <= {"CHANGED"}
         listed = f"({' or '.join(words)})" if words else "*"
         keyword = "always_comb" if always["keyword"] == "always_comb" else f"always @{listed}"
         if always["keyword"] == "always_ff" and not {item["edgeType"] for item in senses} <= {"POS", "NEG"}:
@@ -362,7 +475,7 @@ class _Writer:
         self._write(always, f"  {keyword}")
         self._resets = [item for item in senses if item["edgeType"] != "CHANGED"] if len(senses) > 1 else []
         self._block(always, always["stmtsp"])
-        self._resets = []
+        self._resets, self._is_clocked = [], False
 
     _resets: Sequence[_Tree] = ()
     """The edges of a process that has several, whose first statement chooses by the level of a reset."""
@@ -371,11 +484,13 @@ class _Writer:
         """Statements between begin and end, with their declarations; only if ``guard`` is true, if it is given."""
         variables = [item for item in statements if item["type"] == "VAR"]
         head = f"if ({guard}) " if guard else ""
-        self._write(scope, f"    {head}begin : {self._fresh('block')}")
+        self._write(scope, f"    {head}begin : {self._named('block')}")
         for variable in variables:
             if not self._is_constant(variable):
+                # a value that is kept is an undefined one, unless a clocked block keeps it
+                is_kept = self._is_clocked and not variable["lifetime"].startswith("VAUTOM")
                 name = self._declare(variable)
-                self._write(variable, f"    reg {self._range(variable)}{name};")
+                self._write(variable, f"    {'' if is_kept else _UNKEPT}reg {self._range(variable)}{name};")
         self._statements(scope, [item for item in statements if item not in variables])
         self._write(scope, "    end")
 
@@ -420,18 +535,24 @@ class _Writer:
                 self._block(item, item["stmtsp"])
             case "BEGIN":
                 self._block(item, [*item["declsp"], *item["stmtsp"]])
+            case "INITIALSTATICSTMT":
+                if any(node["type"] == "ASSIGN" and node["rhsp"][0]["type"] != "CRESET" for node in item["stmtsp"]):
+                    raise self._error(item, _INITIAL)
             case "INITIALAUTOMATICSTMT":
                 self._statements(item, item["stmtsp"])
             case "ASSIGN" | "ASSIGNDLY":
                 self._assign(item, resets)
             case "IF":
                 condition = self._only(item, "condp")
+                if condition["type"] in ("ONEHOT", "ONEHOT0") and condition["loc"] == item["loc"]:
+                    # if two conditions are true, Verilator takes no branch, others the first
+                    raise self._error(item, "use unique if")
                 self._choice(item, condition, item["thensp"], item["elsesp"], resets)
             case "CASE":
                 self._case(item)
             case "JUMPBLOCK":
-                flag = self._flags[item["addr"]] = self._fresh("go")
-                self._write(item, f"    begin : {self._fresh('block')} reg {flag}; {flag} = 1'b1;")
+                flag = self._flags[item["addr"]] = self._named("go")
+                self._write(item, f"    begin : {self._named('block')} {_UNKEPT}reg {flag}; {flag} = 1'b1;")
                 self._statements(item, item["stmtsp"])
                 self._write(item, "    end")
             case "JUMPGO":
@@ -442,13 +563,22 @@ class _Writer:
                 raise self._error(item, f"have what Verilator calls {kind} as a statement")
 
     def _assign(self, item: _Tree, resets: Sequence[_Tree]) -> None:
-        value, sign = self._only(item, "rhsp"), "=" if item["type"] == "ASSIGN" else "<="
+        value, sign = self._only(item, "rhsp"), "=" if item["type"] == "ASSIGN" else f"<={self._delayed(item)}"
         if resets and value["type"] == "COND":  # Verilator merges the branches of an if
             self._checked(value)
             then, other = ([{**item, "rhsp": value[branch]}] for branch in ("thenp", "elsep"))
             self._choice(item, self._only(value, "condp"), then, other, resets)
         else:
             self._write(item, f"    {self._assignment(item, sign)};")
+
+    def _delayed(self, item: _Tree) -> str:
+        """The delay of an assignment, which :mod:`synth.proof.misread` judges: 1, or none."""
+        if not item.get("timingControlp"):
+            return ""
+        delay = self._only(self._checked(self._only(item, "timingControlp"), "DELAY"), "lhsp")
+        if delay["type"] != "CONST" or int(_constant(delay["name"]), 2) > 1:
+            raise self._error(item, _DELAY)
+        return f" #{int(_constant(delay['name']), 2)}"
 
     def _choice(
         self, item: _Tree, condition: _Tree, then: Sequence[_Tree], other: Sequence[_Tree], resets: Sequence[_Tree]
@@ -495,6 +625,7 @@ class _Writer:
             return f"{self._target(target)} {sign} {{{self._width(target)}{{1'bx}}}}"
         if self._width(target) != self._width(value):
             raise self._error(item, "assign another number of bits than the target has")
+        self._check_order(item, target, value)
         return f"{self._target(target)} {sign} {self._value(value)}"
 
     def _target(self, node: _Tree) -> str:
@@ -518,9 +649,12 @@ class _Writer:
             else:
                 terms.append(f"{{{64 - self._width(index)}'d0, {self._value(index)}}} * 64'd{factor}")
             inner = self._checked(self._only(inner, "fromp"))
-        if inner["type"] != "VARREF":
+        if inner["type"] not in ("VARREF", "VARXREF"):
             return None
         variable = self._nodes[inner["varp"]]
+        is_own = inner["varp"] in self._names and {*inner.get("dotted", "").split(".")} <= {"", *self._generated}
+        if inner["type"] == "VARXREF" and not is_own:
+            raise self._error(inner, "use a signal of another module or block by its path")
         width, whole = self._width(node), self._width(variable)
         name = self._names.get(variable["addr"])
         if name is None:
@@ -546,7 +680,7 @@ class _Writer:
         match kind:
             case "CONST":
                 return f"{self._width(node)}'b{_constant(node['name'])}"
-            case "VARREF" | "SEL" | "ARRAYSEL":
+            case "VARREF" | "VARXREF" | "SEL" | "ARRAYSEL":
                 place = self._place(node)
                 return self._part(node) if place is None else place
             case "FUNCREF":
@@ -555,6 +689,7 @@ class _Writer:
                 return self._table(node)
             case "COND":
                 condition, *values = (self._value(self._only(node, field)) for field in ("condp", "thenp", "elsep"))
+                self._check_order(node, node["thenp"][0], node["elsep"][0])
                 return f"{{({condition} ? {values[0]} : {values[1]})}}"
             case "REPLICATE":
                 count = self._only(node, "countp")
@@ -564,6 +699,8 @@ class _Writer:
         widths = {self._width(operand) for operand in operands}
         if kind in (*_SAME, *_COMPARED, *_SIGNED, *_LOGICAL) and len(widths) > 1:
             raise self._error(node, f"have what Verilator calls {kind} of two widths")
+        if kind in _COMPARED:
+            self._check_order(node, *operands)
         match kind:
             case "CONCAT":
                 return f"{{{first}, {others[0]}}}"
@@ -573,8 +710,10 @@ class _Writer:
                 return f"{{({self._width(node)}'sd0 | $signed({first}))}}"
             case "SHIFTRS":
                 return f"{{($signed({first}) >>> {others[0]})}}"
-            case "EQWILD" if operands[1]["type"] == "CONST" and not re.search("'.*[xz]", operands[1]["name"]):
-                return f"{{({first} == {others[0]})}}"
+            case "EQWILD" if operands[1]["type"] == "CONST":
+                bits = _constant(operands[1]["name"])
+                mask, wanted = "".join("01"[bit in "01"] for bit in bits), re.sub("[xz]", "0", bits)
+                return f"{{(({first} & {len(bits)}'b{mask}) == {len(bits)}'b{wanted})}}"
         if kind in _SIGNED:
             return f"{{($signed({first}) {_SIGNED[kind]} $signed({others[0]}))}}"
         if kind in _BINARY:
@@ -592,22 +731,32 @@ class _Writer:
         moved = f"{{({self._value(value)} >> {self._value(index)})}}"
         if before == after:
             return moved
-        self._cuts.add((before, after))
-        return f"cut_{before}_{after}({moved})"
+        return f"{self._cut(before, after)}({moved})"
+
+    def _cut(self, before: int, after: int) -> str:
+        """The name of the function that leaves the last bits of a word."""
+        if (before, after) not in self._cuts:
+            self._cuts[before, after] = self._named(f"cut_{before}_{after}")
+        return self._cuts[before, after]
 
     def _call(self, node: _Tree) -> str:
         function = self._checked(self._nodes[node["taskp"]], "FUNC")
         if function not in self._functions:
-            self._names[function["addr"]] = self._fresh(re.sub(r"\W", "_", function["name"]))
+            self._names[function["addr"]] = self._named(_word(function["name"]))
             self._functions.append(function)
         formals = [item for item in function["stmtsp"] if item["type"] == "VAR" and item["varType"] == "PORT"]
         values = [self._only(self._checked(item, "ARG"), "exprp") for item in node["argsp"]]
         if [self._width(formal) for formal in formals] != [self._width(value) for value in values]:
             raise self._error(node, f"call {function['name']} with arguments of other widths")
+        for formal, value in zip(formals, values, strict=True):
+            self._check_order(node, formal, value)
         return f"{self._names[function['addr']]}({', '.join(map(self._value, values))})"
 
     def _table(self, node: _Tree) -> str:
         """An array of constants, the element 0 in the least significant bits."""
+        if not all(self._order(node)):
+            # tools differ in which element is the first
+            raise self._error(node, "list the elements of an unpacked array whose range descends")
         places = re.findall(r"\[(\d+)\]=\(", node["initList"])
         values = [self._value(self._only(self._checked(item, "INITITEM"), "valuep")) for item in node["initsp"]]
         if list(map(int, places)) != list(range(len(values))):
@@ -618,6 +767,16 @@ class _Writer:
 def _size(bounds: str) -> int:
     first, last = map(int, bounds.split(":"))
     return abs(first - last) + 1
+
+
+def _word(name: str) -> str:
+    """A name with other characters only where they are letters, digits or underscores."""
+    return re.sub(r"\W", "_", name)
+
+
+def _encoded(name: str) -> str:
+    """The name of a generate block as in a path."""
+    return name.replace("__", "___05F").replace("[", "__BRA__").replace("]", "__KET__")
 
 
 _DIGITS: dict[str, Callable[[str], str]] = {

@@ -20,7 +20,7 @@ from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from hwgen.wrapper import INSIDE
-from synth.proof.elaborated import UnreadError, elaborate, verilator_version
+from synth.proof.elaborated import UnreadError, elaborate, preprocess, verilator_version
 from synth.proof.equivalence import are_equal
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceStore
 from synth.proof.gates import ADDER, Netlist, NetlistError
@@ -72,6 +72,9 @@ async2sync
 {rewrite}
 """
 """Registers whose asynchronous reset is a constant become ones without a reset."""
+
+_FAILURE = re.compile(r"ERROR: [^\n]*\bslang_frontend\.cc:\d+|wasm trap: call stack exhausted")
+"""What slang says of what it does not know, and of functions that call themselves."""
 
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""
@@ -197,8 +200,9 @@ class UserFile(Subject):
                 raise
             _ = self._slang  # its message is the better one if it cannot read the file either
             reason = f"Yosys's own reader stops at {self.place_of(int(found[1]))} ({found[2]})"
-        refuse_misread(self.verilog, f"{PREPROCESSED}\n{self.verilog}`file_pop{END}", self.top, (), self.place_of)
         try:
+            code = preprocess(self.verilog)
+            refuse_misread(self.verilog, f"{PREPROCESSED}\n{code}`file_pop{END}", self.top, (), self.place_of)
             text, lines = elaborate(self.verilog, self.top)
         except UnreadError as error:
             where = f" ({self.place_of(error.line)})" if error.line else ""
@@ -207,7 +211,15 @@ class UserFile(Subject):
         def place(line: int) -> str:
             return self.place_of(lines[line - 1])
 
-        return text, self._looked(text, place), place
+        try:
+            return text, self._looked(text, place), place
+        except YosysError as error:  # its lines are those of the text
+
+            def line(found: re.Match[str]) -> str:
+                return f"{found[1]}{lines[min(int(found[2]), len(lines)) - 1]}{': ERROR: ' if found[3] else ''}"
+
+            log = re.sub(r"(\bmodule\.v:)(\d+)(: ERROR: ?)?(?:[.$][\d.$-]*)?", line, error.log)
+            raise YosysError(str(error), log, error.killed) from error
 
     @property
     def _released(self) -> str:
@@ -277,7 +289,14 @@ class UserFile(Subject):
         files, standard = library_files(self.libraries), "" if self.is_system_verilog else "--std 1364-2005 "
         rewrite = ("async2sync\n" if self.is_released else "") + _REWRITE.format(top=self.top)
         script = _READ_AGAIN.format(functions=functions(files), standard=standard, top=self.top, rewrite=rewrite)
-        return yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
+        try:
+            return yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
+        except YosysError as error:
+            if not _FAILURE.search(error.log):
+                raise
+            found = re.findall(r"Source line module\.v:(\d+)", error.log)
+            where = f": it stops at {self.place_of(int(found[-1]))}" if found else ", which stops without naming a line"
+            raise NetlistError(f"{self.top} must be readable by slang, one of its two readers{where}") from error
 
     @cached_property
     def has_cells(self) -> bool:

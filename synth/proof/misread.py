@@ -7,13 +7,16 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from synth.proof.gates import NetlistError
-from synth.proof.syntax import ASSIGN, DECLARED, PARAMETERS, Node, forest
+from synth.proof.syntax import ASSIGN, DECLARED, Node, forest
+from synth.proof.words import short_sums, without_assertions
 
 _MACROS = (
     r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
     r"|COCOTB_\w+|coverage_block_off|systemc_clock|INCA|XCELIUM|QUESTA|ALDEC|SYNOPSYS"
 )
 """Macros that synthesis or a simulator defines by itself."""
+_PLACES = "__(?:FILE|LINE)__"
+"""Macros whose value is not that of the user's file where a tool reads a copy, or several files as one."""
 _DIRECTIVES = (
     r"__\w+__|timescale|celldefine|default_nettype|resetall|include|line|pragma|\w+_\w*(?:drive|mode|keywords)\w*"
 )
@@ -41,6 +44,10 @@ Place = Callable[[int], str]
 """From a line to words that say where it is."""
 
 
+_PARAMETRIZED = re.compile(
+    r"\b(?:(?:macro)?module|interface|program|class)\s+(?:(?:automatic|static|class)\s+)?([\w$]+)"
+)
+"""What may have parameters, by its name."""
 _IMPORTS = re.compile(r"(?<![\w$])import\s[^;#]*;(?=\s*(?:import\s[^;#]*;\s*)*#\s*\()")
 """Imports between the name of a module and its parameters, which only there come before a parenthesis."""
 
@@ -55,7 +62,7 @@ def refuse_misread(text: str, log: str, top: str, cells: Collection[str], place:
 
 
 def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
-    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS})\b", _SKIPPED.sub(_blank, text)):
+    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS}|{_PLACES})\b", _SKIPPED.sub(_blank, text)):
         yield _line(text, match), f"depend on the macro {match[3]}"
     for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
         yield _line(text, match), f"depend on the macro {match[1]}"
@@ -80,14 +87,21 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
             if match[0][0] == "\\" and "." in match[0] and has_members:
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
-    for match in re.finditer(r"`(line|file_\w+)", code):
-        yield _line(code, match), f"use `{match[1]}"
+    for verilog in (_SKIPPED.sub(_blank, text), code):
+        for match in re.finditer(r"`(line|file_\w+)", verilog):
+            yield _line(verilog, match), f"use `{match[1]}"
+    for place, problem in short_sums(code):
+        yield code.count("\n", 0, place) + 1, problem
+    code, changing = without_assertions(code)
+    for place, problem in changing:
+        yield code.count("\n", 0, place) + 1, problem
     for match in re.finditer(r"\b(wand|wor|triand|trior|specify)\b", code):
         yield _line(code, match), f"use {match[1]}"
     read = forest(trees)
     modules = {node.name: node for node in read}
-    names = {*re.findall(r"\bmodule\s+([\w$]+)", code), *cells}  # a file with an error has no tree
-    is_coarse = re.search(r"`timescale\b(?!\s+10*\s*[npf]s\b)", _SKIPPED.sub(_blank, text)) is not None
+    names = {*_PARAMETRIZED.findall(code), *cells}  # a file with an error has no tree
+    units = f"{_SKIPPED.sub(_blank, text)}\n{code}"
+    is_coarse = re.search(r"(`timescale|\btimeunit)\b(?!\s+10*\s*[npf]s\b)", units) is not None
     headed = _IMPORTS.sub(_blank, code)
     for match in re.finditer(r"([\w$]+|\S)\s*#\s*([\w.]*)", headed):
         is_usual = headed[: match.end(1)].endswith("<=") and match[2] in ("0", "1") and not is_coarse
@@ -213,12 +227,6 @@ def _odd_value(node: Node) -> str:
         return "connect '1 to an input"
     if node.kind == "REALVALUE":
         return "use real numbers"
-    if node.kind in PARAMETERS and not any(child.kind == "RANGE" for child in node.children):
-        sizes = [int(size) for item in node.all("CONSTANT") for size in re.findall(r"'\((\d+)\)", item.rest)]
-        is_narrow = any(child.kind in _SUMS for child in node.children) and max(sizes, default=32) < 32
-        is_filled = any(re.search(r"'\(1\) unsized", item.rest) for item in node.all("CONSTANT"))
-        if " signed" in node.rest or is_narrow or is_filled:
-            return f"have the parameter {node.name[1:]} without a range"
     if node.kind == "CASE" and any(
         re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
     ):

@@ -68,6 +68,24 @@ TABLE = [
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
     ("initial", "reg [15:0] n; initial n = r; assign bits = n;", INITIAL.format("n")),
     ("initial begin", "reg [15:0] n; initial begin n = r; end assign bits = n;", INITIAL.format("n")),
+    (
+        "sum of short parameters",
+        "localparam [3:0] A = 15, B = 1; localparam C = A + B; assign bits = C == 0 ? r : 16'd0;",
+        "have the parameter C without a range",
+    ),
+    (
+        "sum of short parameters for another",
+        "localparam [3:0] A = 15, B = 1; wire k; inner #(.N(A + B)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner #(parameter N = 3) (output y); assign y = N == 0;",
+        "give a parameter a sum of short constants",
+    ),
+    (
+        "choice by a sum of short parameters",
+        "localparam [3:0] A = 15, B = 1;"
+        " generate case (A + B) 16: assign bits = r; default: assign bits = 16'd0; endcase endgenerate",
+        "choose by a sum of short constants",
+    ),
+    ("line of the file", "assign bits = `__LINE__ == 3 ? r : r;", "depend on the macro __LINE__"),
     ("constant value", "reg k = 1; assign bits = k ? r : 16'd0;", INITIAL.format("k")),
     ("attribute init", "(* init = 1 *) reg k; always @(posedge clk) k <= k; assign bits = q;", "use init"),
     (

@@ -1,0 +1,311 @@
+"""Constructs of SystemVerilog that only slang and Verilator read: each one in Icarus and in `hwgen verify`."""
+
+import re
+
+import pytest
+
+from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.synth.proof.test_constructs import message, module, refuted
+from rtl_tests.synth.proof.test_peers import NEEDS_VERILATOR
+from synth.proof.elaborated import preprocess
+
+UNREAD = "function automatic logic [15:0] same(input logic [15:0] value); return value; endfunction"
+"""What Yosys's own reader cannot read."""
+INNER = (
+    "endmodule module inner #(parameter N = 3) (input logic [7:0] a, output logic [7:0] y);"
+    " assign y = N == 3 ? a : 8'd0;"
+)
+SHORT = "localparam logic [3:0] A = 15, B = 1;"
+SIGN, SIGNS = "have a signed member of a structure", "have a signed array of several dimensions"
+REPORT, LONGER = (
+    "have an assertion that does more than report",
+    "connect a to an expression of fewer bits (use a signal)",
+)
+PATH = "use a signal of another module or block by its path"
+
+# Columns: construct, body, what verify says. In each body, r is the right result, q is a register for it.
+DIFFERENT = [
+    (
+        "assertion that fails",
+        "logic [15:0] m; always_comb begin m = r; assert (code != 5) else m = 0; end assign bits = same(m);",
+        REPORT,
+    ),
+    (
+        "assertion that passes",
+        "logic [15:0] m; always_comb begin m = r; assert (code == 5) m = 0; end assign bits = same(m);",
+        REPORT,
+    ),
+    (
+        "function in an assertion",
+        "logic k; logic [15:0] m; function automatic logic f(input logic a); k = 1; return 1; endfunction"
+        " always_comb begin k = 0; assert (f(code[0])); m = k ? 0 : r; end assign bits = same(m);",
+        "call the function f in an assertion",
+    ),
+    ("name of the file", 'assign bits = same(`__FILE__ == "bench.v" ? 0 : r);', "depend on the macro __FILE__"),
+    (
+        "signed member",
+        "typedef struct packed {logic signed [3:0] a; logic [3:0] b;} t; t s; wire [7:0] w; assign s = code;"
+        " assign w = s.a; assign bits = same(w == {{4{code[7]}}, code[7:4]} ? r : 0);",
+        SIGN,
+    ),
+    (
+        "member of the type int",
+        "typedef struct packed {int a; logic b;} t; t s; wire [39:0] w; assign s = {{24{code[7]}}, code, 1'b0};"
+        " assign w = s.a; assign bits = same(w == {{32{code[7]}}, code} ? r : 0);",
+        SIGN,
+    ),
+    (
+        "signed array",
+        "logic signed [1:0][3:0] s; wire [7:0] w; assign s = code;"
+        " assign w = s[1]; assign bits = same(w == {4'd0, code[7:4]} ? r : 0);",
+        SIGNS,
+    ),
+    (
+        "sum of short parameters",
+        f"{SHORT} localparam C = A + B; assign bits = same(C == 0 ? r : 0);",
+        "have the parameter C without a range",
+    ),
+    (
+        "sum of short parameters in an enumeration",
+        f"{SHORT} typedef enum logic [7:0] {{C = A + B, D = 1}} t; assign bits = same(C == 16 ? r : 0);",
+        "have the value of C as a sum of short constants",
+    ),
+    (
+        "sum of short parameters for another",
+        f"{SHORT} wire [7:0] k; inner #(.N(A + B + 4'd3)) w (.a(8'd1), .y(k)); assign bits = same(k ? r : 0); {INNER}",
+        "give a parameter a sum of short constants",
+    ),
+    (
+        "choice by a sum of short parameters",
+        f"{SHORT} case (A + B) 16: assign bits = same(r); default: assign bits = 0; endcase",
+        "choose by a sum of short constants",
+    ),
+    (
+        "longer input",
+        "wire signed [3:0] s; wire [7:0] k; assign s = code[3:0]; inner w (.a(-s), .y(k));"
+        f" assign bits = same(k == -{{{{4{{s[3]}}}}, s}} ? r : 0); {INNER}",
+        LONGER,
+    ),
+]
+"""What was called equal, but is different in Icarus."""
+
+ACCEPTED = [
+    (
+        "variable of a function",
+        "function logic [15:0] f(input logic [15:0] a); logic [15:0] t; t = ~a; f = ~t; endfunction"
+        " assign bits = same(f(r));",
+        None,
+    ),
+    (
+        "variable of a branch",
+        "logic [15:0] m; always_comb begin m = r; if (code[0]) begin logic [15:0] t; t = ~r; m = ~t; end end"
+        " assign bits = same(m);",
+        None,
+    ),
+    (
+        "automatic variable of a branch",
+        "logic [15:0] m; always_comb begin m = r; if (code[0]) begin automatic logic [15:0] t = ~r; m = ~t; end end"
+        " assign bits = same(m);",
+        None,
+    ),
+    (
+        "variable of a clocked block",
+        "logic [15:0] m; always_ff @(posedge clk) begin logic [15:0] t; t = ~r; m <= ~t; end assign bits = same(m);",
+        None,
+    ),
+    (
+        "loop in a loop",
+        "logic [3:0] n; always_comb begin n = 0; for (int i = 0; i < 2; i++) begin for (int j = 0; j < 4; j++) begin"
+        " if (code[j]) break; n = n + 1; end if (code[7]) break; end end"
+        " assign bits = same(n == 8 ? (code[3:0] == 0 && !code[7] ? r : 0) : r);",
+        None,
+    ),
+    (
+        "path to a generate block",
+        "for (genvar i = 0; i < 2; i++) begin : g wire k; assign k = r[i]; end"
+        " assign bits = same({r[15:2], g[1].k, g[0].k});",
+        None,
+    ),
+    (
+        "names that are keywords elsewhere",
+        r"logic \wire , block, go, a$b; assign \wire = code[0]; assign block = \wire ; assign a$b = block;"
+        " assign go = a$b; assign bits = same(go == code[0] ? r : 0);",
+        None,
+    ),
+    (
+        "type as a parameter",
+        "inner #(logic [15:0]) w (.a(r), .y(bits)); endmodule"
+        " module inner #(parameter type T = logic) (input T a, output T y); assign y = a;",
+        None,
+    ),
+    ("usual delay", "logic [15:0] m; always_ff @(posedge clk) m <= #1 r; assign bits = same(m);", None),
+    (
+        "comments for Verilator",
+        "logic [15:0] m /* verilator public_flat */; /* verilator lint_off WIDTH */ assign m = r;"
+        " assign bits = same(m);",
+        None,
+    ),
+    (
+        "cast to a longer input",
+        "wire signed [3:0] s; wire [7:0] k; assign s = code[3:0]; inner w (.a(8'(s)), .y(k));"
+        f" assign bits = same(k == {{{{4{{code[3]}}}}, code[3:0]}} ? r : 0); {INNER}",
+        None,
+    ),
+    (
+        "signed shift for an input",
+        "wire signed [7:0] s; wire [7:0] k; assign s = code; inner w (.a(s >>> 1), .y(k));"
+        f" assign bits = same(k == {{code[7], code[7:1]}} ? r : 0); {INNER}",
+        None,
+    ),
+    (
+        "function of constants that calls itself",
+        "function automatic int f(int n); return n <= 0 ? 0 : 1 + f(n - 1); endfunction localparam int K = f(5);"
+        " assign bits = same(K == 5 ? r : 0);",
+        None,
+    ),
+    (
+        "automatic module with parameters",
+        "inner #(.W(16)) w (.a(r), .y(bits)); endmodule"
+        " module automatic inner #(parameter W = 3) (input logic [W-1:0] a, output logic [W-1:0] y);"
+        " function automatic logic [W-1:0] g(input logic [W-1:0] x); return x; endfunction assign y = g(a);",
+        None,
+    ),
+    ("wildcards", "assign bits = same((code ==? 8'b1?_?0_????) == (code[7] && !code[4]) ? r : 0);", None),
+    (
+        "delay in an assertion",
+        "logic [15:0] m; always_comb begin m = r; assert #0 (code == code) else $error(1); end assign bits = same(m);",
+        None,
+    ),
+    (
+        "short words in a long sum",
+        f"{SHORT} localparam W = 8; localparam C = A + B + W, D = W + W, E = {{A + B}}; parameter int F = A + B;"
+        " assign bits = same(C == 24 && D == 16 && E == 0 && F == 16 ? r : 0);",
+        None,
+    ),
+]
+"""What was refused or ended in an error of ours; the last one is a twin of the sums above."""
+
+REFUSED = [
+    (
+        "unpacked structure",
+        "typedef struct {logic [7:0] a, b;} t; t s; assign s.a = r[15:8]; assign s.b = r[7:0];"
+        " assign bits = same({s.a, s.b});",
+        "use a type that Verilator calls STRUCTDTYPE mine.t",
+    ),
+    (
+        "arrays of two orders",
+        "logic [7:0] m [0:1], n [1:0]; assign m[0] = r[7:0]; assign m[1] = r[15:8]; assign n = m;"
+        " assign bits = same({n[0], n[1]});",
+        "assign or compare unpacked arrays of which one range ascends and one descends",
+    ),
+    (
+        "array of another order for an input",
+        "logic [7:0] m [0:1]; assign m[0] = r[7:0]; assign m[1] = r[15:8]; inner w (.a(m), .y(bits)); endmodule"
+        " module inner (input logic [7:0] a [1:0], output logic [15:0] y); assign y = {a[0], a[1]};"
+        f" {UNREAD}",
+        "assign or compare unpacked arrays of which one range ascends and one descends",
+    ),
+    (
+        "table that descends",
+        "localparam logic [3:0] T [3:0] = '{1, 2, 3, 4}; assign bits = same(T[code[1:0]] == 4 - code[1:0] ? r : 0);",
+        "list the elements of an unpacked array whose range descends",
+    ),
+    (
+        "unique if",
+        "logic [15:0] m; always_comb begin m = r; unique0 if (code[0]) m = r; else if (code[1]) m = r | 0; end"
+        " assign bits = same(m);",
+        "use unique if",
+    ),
+    (
+        "path to another instance",
+        "inner w1 (.a(r), .y(bits)); inner w2 (.a(16'd0), .y()); endmodule"
+        " module inner (input logic [15:0] a, output logic [15:0] y);"
+        " if (1) begin : g logic [15:0] k; assign k = a; end assign y = mine.w2.g.k | a;",
+        PATH,
+    ),
+    (
+        "variable that a branch keeps",
+        "logic [15:0] m; always_comb begin logic k; if (code[0]) k = 1; m = k ? r : 0; end assign bits = same(m);",
+        "read k in its block before all of it is assigned there",
+    ),
+    (
+        "delay with a long unit",
+        "inner w (clk, r, bits); endmodule module inner (input clk, input [15:0] a, output logic [15:0] y);"
+        " timeunit 1ms; always_ff @(posedge clk) y <= #1 a;",
+        "delay a signal, except by q <= #1 d",
+    ),
+]
+"""What was refused for a wrong reason, or by an error of ours; the last one is a twin of the usual delay."""
+
+STOPPED = {
+    "two counters": (
+        "logic [15:0] m; always_comb for (int i = 0, j = 9; i < 16; i++, j--) m[i] = r[9 - j]; assign bits = same(m);",
+        "mine cannot be mapped: mine.sv:3: ERROR: 2nd expression of procedural for-loop is not constant!",
+    ),
+    "latch": (
+        "logic [15:0] m;\nalways_comb if (code[0]) m = r;\nassign bits = same(m);",
+        r"mine cannot be mapped: ERROR: Latch inferred for signal `\mine.\m' from always_comb process"
+        r" `\mine.$proc$mine.sv:4'.",
+    ),
+    "function that calls itself": (
+        "function automatic int f(int n); return n <= 0 ? 0 : 1 + f(n - 1); endfunction"
+        " assign bits = same(f(code) < 500 ? r : 0);",
+        "mine must be readable by slang, one of its two readers, which stops without naming a line",
+    ),
+    "alias": (
+        "wire [15:0] k; alias k = r; assign bits = same(k);",
+        "mine must be readable by slang, one of its two readers: it stops at line 3",
+    ),
+}
+"""Where a reader of ours stops."""
+
+
+def whole(body):
+    return f"{UNREAD}\n{body}"
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(
+    ("body", "problem"), [pytest.param(*row[1:], id=row[0]) for row in DIFFERENT + ACCEPTED + REFUSED]
+)
+def test_what_verify_says(tmp_path, capsys, body, problem):
+    text = message(tmp_path, capsys, module(whole(body)), "clk" in body, ".sv")
+    if problem is None:
+        assert text.startswith("mine: equal to the reference model on all 256 inputs")
+        assert "read by slang and by Verilator" in text
+    else:
+        assert re.match(rf"hwgen: --verilog: mine must not {re.escape(problem)} \(line [34]\)[:;] ", text), text
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("body", "sentence"), STOPPED.values(), ids=STOPPED)
+def test_where_a_reader_stops(tmp_path, capsys, body, sentence):
+    assert message(tmp_path, capsys, module(whole(body)), False, ".sv") == f"hwgen: --verilog: {sentence}\n"
+
+
+@NEEDS_ICARUS
+def test_icarus_refutes_nothing_that_verify_accepts(tmp_path):
+    build = ["iverilog", "-g2012", "-o", "run", "bench.v"]
+    rows = {row[0]: refuted(tmp_path, [whole(row[1])], build, ["vvp", "run"]) for row in DIFFERENT + ACCEPTED}
+    assert {name for name, bad in rows.items() if bad == "1"} == {row[0] for row in DIFFERENT}
+    read = [row[0] for row in ACCEPTED if rows[row[0]] == "0"]
+    assert len(read) > len(ACCEPTED) / 2
+
+
+@NEEDS_VERILATOR
+def test_lines_behind_the_preprocessor():
+    text = (
+        "`define V wire a; \\\n  wire b;\nmodule m;\n`V // c\n/* d\n*/ `ifdef N\nwire e;\n`endif\nwire f;\nendmodule\n"
+    )
+    lines = [line.split() for line in preprocess(text).splitlines()]
+    assert lines[2:] == [
+        ["module", "m;"],
+        ["wire", "a;", "wire", "b;"],
+        [],
+        [],
+        [],
+        [],
+        ["wire", "f;"],
+        ["endmodule"],
+        [],
+    ]
