@@ -203,8 +203,8 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
     (low, high), limit = shape.product_exponents, shape.highest_exponent
     bits = limit.bit_length()
     is_large: Value = Const(0, 1)
-    if high > limit:  # a product that leads is not negative
-        is_large = reaches(exponent[:-1] if low < 0 else exponent, limit + 1)
+    if high > limit:  # a product that leads is not negative, and nothing else reads the sign of a scaled one
+        is_large = reaches(exponent[:-1] if low < 0 and len(others) > 1 else exponent, limit + 1)
     leading = Mux(product_leads, extended(exponent, bits), extended(acc.exponent, bits))
     leading = named(m, "leading_exponent", leading)
     return Difference(places, product_leads, leading, named(m, "product_too_large", product_leads & is_large))
