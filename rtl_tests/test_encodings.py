@@ -8,8 +8,8 @@ import pytest
 from rtl_tests.support.paths import ROOT
 
 FILES = [path for folder in ("golden", "hwgen", "synth", "examples") for path in sorted((ROOT / folder).rglob("*.py"))]
-TEXT = {"read_text", "write_text"}
-"""Methods for text only."""
+TEXT = {"read_text": 0, "write_text": 1}
+"""Methods for text only, and the place of their encoding."""
 MODES = {"open": "r", "fdopen": "r", "NamedTemporaryFile": "w+b", "TemporaryFile": "w+b"}
 """Functions for text or bytes, and their default modes."""
 TOOLS = {"run", "Popen", "check_output"}
@@ -36,7 +36,8 @@ def unnamed(source: str) -> Iterator[int]:
         places = [*node.args[0 if is_method or function.endswith("File") else 1 :], ast.Constant(MODES.get(function))]
         mode = ast.literal_eval(words.get("mode", places[0])) if function in MODES else "b"
         decodes = function in TOOLS and not words.keys().isdisjoint({"text", "universal_newlines"})
-        if ((module is not None and function in TEXT) or "b" not in mode or decodes) and "encoding" not in words:
+        is_text = module is not None and function in TEXT and len(node.args) <= TEXT[function]
+        if (is_text or "b" not in mode or decodes) and "encoding" not in words:
             yield node.lineno
 
 
@@ -69,6 +70,7 @@ def test_a_text_file_without_an_encoding_is_found(line):
     "line",
     [
         "file.read_text(encoding='utf-8')",
+        "file.read_text('utf-8')",
         "open(name, 'rb')",
         "path.open('wb')",
         "os.open(name, os.O_RDONLY)",
