@@ -299,7 +299,9 @@ class _Writer:
     def _check_order(self, user: _Tree, one: _Tree, other: _Tree) -> None:
         """Refuse two arrays whose elements belong together in opposite order: Verilator's tree says nothing of that."""
         if self._order(one) != self._order(other):
-            raise self._error(user, "assign or compare unpacked arrays of which one range ascends and one descends")
+            raise self._error(
+                user, "assign or compare unpacked arrays with one range that ascends and one that descends"
+            )
 
     def _only(self, node: _Tree, field: str) -> _Tree:
         items = node[field]
@@ -712,8 +714,8 @@ class _Writer:
                 return f"{{($signed({first}) >>> {others[0]})}}"
             case "EQWILD" if operands[1]["type"] == "CONST":
                 bits = _constant(operands[1]["name"])
-                mask, wanted = "".join("01"[bit in "01"] for bit in bits), re.sub("[xz]", "0", bits)
-                return f"{{(({first} & {len(bits)}'b{mask}) == {len(bits)}'b{wanted})}}"
+                mask, needed = "".join("01"[bit in "01"] for bit in bits), re.sub("[xz]", "0", bits)
+                return f"{{(({first} & {len(bits)}'b{mask}) == {len(bits)}'b{needed})}}"
         if kind in _SIGNED:
             return f"{{($signed({first}) {_SIGNED[kind]} $signed({others[0]}))}}"
         if kind in _BINARY:

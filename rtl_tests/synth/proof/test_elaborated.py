@@ -196,14 +196,14 @@ REFUSED = [
         "arrays of two orders",
         "logic [7:0] m [0:1], n [1:0]; assign m[0] = r[7:0]; assign m[1] = r[15:8]; assign n = m;"
         " assign bits = same({n[0], n[1]});",
-        "assign or compare unpacked arrays of which one range ascends and one descends",
+        "assign or compare unpacked arrays with one range that ascends and one that descends",
     ),
     (
         "array of another order for an input",
         "logic [7:0] m [0:1]; assign m[0] = r[7:0]; assign m[1] = r[15:8]; inner w (.a(m), .y(bits)); endmodule"
         " module inner (input logic [7:0] a [1:0], output logic [15:0] y); assign y = {a[0], a[1]};"
         f" {UNREAD}",
-        "assign or compare unpacked arrays of which one range ascends and one descends",
+        "assign or compare unpacked arrays with one range that ascends and one that descends",
     ),
     (
         "table that descends",
