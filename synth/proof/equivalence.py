@@ -15,7 +15,7 @@ read_verilog miter.v
 opt
 techmap
 opt
-abc -g AND,OR,XOR -script "+strash;ifraig;dc2;fraig;iprove"
+abc -g AND,OR,XOR -script "+strash;ifraig;dc2;dch;fraig;iprove"
 opt_clean
 write_json miter.json
 """
