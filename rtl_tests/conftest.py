@@ -3,10 +3,12 @@
 import gc
 import hashlib
 import os
+import re
 import shlex
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,22 +20,43 @@ from rtl_tests.support.paths import ROOT
 from synth.area.digest import sha256
 
 PASSED = "exhaustive/passed"
-"""Key of pytest's cache: the tests that an interrupted run of the exhaustive tests has passed, by the files tested."""
+"""Key of pytest's cache: by name, the key of each exhaustive test that has passed since the last whole run."""
 
 COMPILE_ONCE = ROOT / "rtl_tests" / "support" / "compile_once.sh"
 """Builds with Verilator share the objects of its library."""
 
 
+_TEST_FILE = re.compile(r"^from (rtl_tests[\w.]*\.test_\w+) import", re.MULTILINE)
+
+
 @cache
-def _files() -> str:
-    """SHA-256 of all files of the packages and tests."""
-    files = [
-        path
-        for top in ("golden", "hwgen", "synth", "rtl_tests", "docs", "examples")
-        for path in (ROOT / top).rglob("*")
-    ]
-    files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc")
-    return sha256(*(f"{path} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files))
+def _common() -> str:
+    """SHA-256 of what all tests rest on: the files of the packages, documents and examples, and what tests share."""
+    files = [path for top in ("golden", "hwgen", "synth", "docs", "examples") for path in (ROOT / top).rglob("*")]
+    files += (path for path in (ROOT / "rtl_tests").rglob("*") if not path.match("test_*.py"))
+    files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc" and path.name != "proofs.csv")
+    return sha256(*map(_digest, files))
+
+
+def _digest(path: Path) -> str:
+    return f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+@cache
+def _key(test: Path) -> str:
+    """SHA-256 of what the tests of a file rest on: what is common, the file, and the test files that it imports.
+
+    Tests of documents read the table of verdicts, too, which the others do not.
+    """
+    files, todo = set(), [test]
+    while todo:
+        if (path := todo.pop()) not in files:
+            files.add(path)
+            modules = _TEST_FILE.findall(path.read_text(encoding="utf-8"))
+            todo += (ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules)
+    if "docs" in test.relative_to(ROOT).parts:
+        files |= {ROOT / "README.md", ROOT / "docs" / "proofs.csv"}
+    return sha256(_common(), *map(_digest, sorted(files)))
 
 
 class _Resumes:
@@ -41,12 +64,12 @@ class _Resumes:
 
     def __init__(self, config: pytest.Config):
         self.cache = config.cache
-        self.passed = self.cache.get(PASSED, {}).get(_files(), [])
+        self.passed = self.cache.get(PASSED, {})
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.when == "call" and report.passed:
-            self.passed.append(report.nodeid)
-            self.cache.set(PASSED, {_files(): self.passed})
+            self.passed[report.nodeid] = _key(ROOT / report.nodeid.partition("::")[0])
+            self.cache.set(PASSED, self.passed)
 
     def pytest_sessionfinish(self, exitstatus: int) -> None:
         if exitstatus == 0:
@@ -71,8 +94,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect the tests marked exhaustive, or with EXHAUSTIVE those that passed before an interrupt."""
     if os.environ.get("EXHAUSTIVE"):
-        passed = config.cache.get(PASSED, {}).get(_files(), [])
-        later = [item for item in items if item.nodeid in passed]
+        passed = config.cache.get(PASSED, {})
+        later = [item for item in items if passed.get(item.nodeid) == _key(item.path)]
         if all(item in later for item in items if item.get_closest_marker("exhaustive")):
             return  # the run was interrupted after its last test
     else:
