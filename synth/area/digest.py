@@ -23,9 +23,12 @@ def sha256(*texts: str) -> str:
 
 
 @cache
-def fingerprint(*entries: str, root: Path = ROOT) -> str:
-    """SHA-256 of the program that results of the modules ``entries`` depend on: see :func:`program`."""
-    files = sorted(program(*entries, root=root).items())
+def fingerprint(*entries: str, root: Path = ROOT, below: str = "") -> str:
+    """SHA-256 of the program that results of the modules ``entries`` depend on: see :func:`program`.
+
+    With a folder, such as ``golden/``, it is that of the program's files in it.
+    """
+    files = sorted((name, text) for name, text in program(*entries, root=root).items() if name.startswith(below))
     return sha256(*(f"{name} {hashlib.sha256(without_docstrings(name, text)).hexdigest()}" for name, text in files))
 
 
@@ -40,7 +43,8 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
     ``__init__.py`` of each package on the way; and files beside them that are no modules. Of a package that is only on
     the way to a module (``a`` in ``from a.b import c``), the imports and exports do not count. An entry that is no
-    module is a FileNotFoundError.
+    module is a FileNotFoundError. Of a package that does nothing but export, those modules count that the names come
+    from which are imported from it, or which follow its name and a dot.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]
@@ -48,7 +52,8 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
         path = todo.pop()
         if path not in modules:
             modules[path] = path.read_bytes()
-            todo += filter(None, (_file(name, root) for name in _imported(path, modules[path].decode(), root)))
+            for name in _imported(path, modules[path].decode(), root):
+                todo += _sources(name, root)
     folders = {root / part for path in modules for part in path.relative_to(root).parents if part.name}
     others = {path: path.read_bytes() for folder in folders for path in _data(folder)}
     packages = (path for folder in folders if (path := folder / "__init__.py").exists())
@@ -56,10 +61,36 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
     return {path.relative_to(root).as_posix(): content for path, content in files.items()}
 
 
+def _sources(name: str, root: Path) -> list[Path]:
+    """The file of a module, or those of the modules that export a name; those of a package for ``*``."""
+    package, _, last = name.rpartition(".")
+    if last == "*" or (path := _file(name, root)) is None:
+        exports = _exports(package, root)
+        names = list(exports or ()) if last == "*" else [last]
+        return [path for word in names for path in (exports or {}).get(word, [])]
+    return [path] if _exports(name, root) is None else []
+
+
+@cache
+def _exports(package: str, root: Path) -> dict[str, list[Path]] | None:
+    """The files that the names come from which a package exports; None if it does anything else, or is no package."""
+    file = _file(package, root)
+    if file is None or file.name != "__init__.py":
+        return None
+    text = file.read_text("utf-8")
+    if without_docstrings(file.name, _EXPORTS.sub("", text).encode()).strip() not in (b"", b"..."):
+        return None
+    exports: dict[str, list[Path]] = {}
+    for module, names, _ in _IMPORT.findall(text):
+        for word in re.findall(r"[\w*]+", names):
+            exports.setdefault(word, []).extend(_sources(f"{module}.{word}", root) or _sources(module, root))
+    return exports
+
+
 @cache
 def _file(module: str, root: Path) -> Path | None:
     """The file of a module of our packages."""
-    if module.partition(".")[0] not in ("golden", "hwgen", "synth"):
+    if module.partition(".")[0] not in ("golden", "hwgen", "synth", "rtl_tests"):
         return None
     base = root.joinpath(*module.split("."))
     return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)
@@ -73,6 +104,7 @@ def _imported(path: Path, text: str, root: Path) -> Iterator[str]:
         yield from (f"{package}.{name}" for name in re.findall(r"[\w*]+", re.sub(r"\bas \w+", "", names)))
         for word in re.findall(r"[\w.]+", plain):  # a.b.c makes a, a.b and a.b.c available
             yield from (word[:end] for end in range(1, len(word) + 1) if word[end : end + 1] in (".", ""))
+            yield from (f"{word}.{name}" for name in re.findall(rf"\b{word}\.(\w+)", text))
     yield from (".".join([*path.relative_to(root).parts[:-1], name]) for name in _SCRIPT.findall(text))
 
 

@@ -212,9 +212,9 @@ def _is_sound(record: Evidence) -> bool:
 
 @cache
 def program_hashes(is_emitted: bool) -> Mapping[str, str]:
-    """SHA-256 of the reference model, and of the whole program that writes modules and compares gates with it.
+    """SHA-256 of the whole program that writes modules and compares gates with it, and of the reference model in it.
 
     Of a user's file, what judges files belongs to that program.
     """
-    checks = fingerprint("synth.proof.verify" if is_emitted else "synth.proof.files", "hwgen.blocks.catalog")
-    return MappingProxyType({"golden": fingerprint("golden"), "checks": checks})
+    entries = "synth.proof.verify" if is_emitted else "synth.proof.files", "hwgen.blocks.catalog"
+    return MappingProxyType({"golden": fingerprint(*entries, below="golden/"), "checks": fingerprint(*entries)})

@@ -100,13 +100,14 @@ def test_keys_have_the_fingerprint(monkeypatch):
     monkeypatch.setattr(jobs, "fingerprint", lambda *entries: f"changed {entries}")
     assert JOB.key != keys[0]
     assert work.key != keys[1]
-    monkeypatch.setattr(evidence, "fingerprint", lambda *entries: entries)
+    monkeypatch.setattr(evidence, "fingerprint", lambda *entries, below="": (below, *entries))
     monkeypatch.setattr(store, "fingerprint", lambda *entries: " ".join(entries))
     before = store._program.__wrapped__()
     monkeypatch.setattr(store, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
     assert store._program.__wrapped__() != before
     for is_emitted, user in ((True, "evidence"), (False, "files")):
-        assert program_hashes.__wrapped__(is_emitted) == {"golden": ("golden",), "checks": USERS[user]}
+        hashes = {"golden": ("golden/", *USERS[user]), "checks": ("", *USERS[user])}
+        assert program_hashes.__wrapped__(is_emitted) == hashes
 
 
 def test_the_programs_have_what_they_use():
@@ -118,18 +119,26 @@ def test_the_programs_have_what_they_use():
     assert "synth/proof/files.py" not in proof  # what judges users' files does not change verdicts on our modules
     assert {"golden/arithmetic/cpp/chain.cpp", "synth/proof/unroll.py", "hwgen/datapath/fast/far.py"} <= proof
     assert "hwgen/reference/conversions.py" in proof  # by the package's own imports
+    assert not {"golden/scaling.py", "golden/loss.py"} & proof  # golden only exports them
     assert {"hwgen/datapath/fast/far.py", "hwgen/rounding/direct.py"} <= program(*USERS["verilog"]).keys()
     assert "golden/arithmetic/mac.py" not in area  # areas depend on the Verilog, not on the reference model
 
 
 def test_no_import_is_overlooked():
-    """The quick reading of imports is compared with Python's own."""
+    """The quick reading of imports is compared with Python's own, also what a module takes from a package."""
     paths = {path: path.relative_to(ROOT).with_suffix("") for top in USED for path in (ROOT / top).rglob("*.py")}
     names = {".".join(path.parts).removesuffix(".__init__") for path in paths.values()}
     assert len(names) > 200
     for path in paths:
         text = path.read_text()
-        assert {name for name, _ in loaded(ast.parse(text), names)} <= set(digest._imported(path, text, ROOT)), path
+        tree, found = ast.parse(text), set(digest._imported(path, text, ROOT))
+        assert {name for name, _ in loaded(tree, names)} <= found, path
+        whole = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names} & {
+            *USED
+        }
+        used = {node.value: node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        for name in (node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in whole):
+            assert f"{name.id}.{used[name]}" in found, path
 
 
 def test_kinds_of_imports(tmp_path):
@@ -161,6 +170,33 @@ def test_kinds_of_imports(tmp_path):
     assert program("golden.d", root=tmp_path).keys() == {"golden/__init__.py", "golden/d.py"}
     with pytest.raises(FileNotFoundError):
         program("golden.misspelt", root=tmp_path)
+
+
+def test_only_what_is_taken_from_exports_counts(tmp_path):
+    """A package that does nothing but export is no more than the modules whose names a module uses."""
+    files = {
+        "golden/__init__.py": '"""A."""\n\nfrom golden.a import x\nfrom golden.b import y as z\n\n__all__ = ["x"]\n',
+        "golden/a.py": "",
+        "golden/b.py": "from golden.c import w",
+        "golden/c.py": "",
+        "golden/plain.py": "import golden\ngolden.x()",
+        "golden/named.py": "from golden import z",
+        "golden/all.py": "from golden import *",
+        "golden/own.py": "from golden import own, a",
+    }
+    (tmp_path / "golden").mkdir()
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    used = {"plain": "a", "named": "bc", "all": "abc", "own": "a"}
+    for entry, names in used.items():
+        expected = {f"golden/{name}.py" for name in ("__init__", entry, *names)}
+        assert program(f"golden.{entry}", root=tmp_path).keys() == expected, entry
+    assert program("golden", root=tmp_path).keys() == {f"golden/{name}.py" for name in ("__init__", *"abc")}
+    digest._exports.cache_clear()
+    (tmp_path / "golden/__init__.py").write_text(files["golden/__init__.py"] + "x()\n")
+    assert program("golden.plain", root=tmp_path).keys() == {
+        f"golden/{name}.py" for name in ("__init__", "plain", *"abc")
+    }
 
 
 def test_exports_of_a_package_on_the_way_do_not_count(tmp_path):
