@@ -17,7 +17,7 @@ from amaranth.hdl import UnusedElaboratable
 from hwgen.tools import yosys
 from rtl_tests.support import shared
 from rtl_tests.support.paths import ROOT
-from synth.area.digest import sha256
+from synth.area.digest import fingerprint, program, sha256
 
 PASSED = "exhaustive/passed"
 """Key of pytest's cache: by name, the key of each exhaustive test that has passed since the last whole run."""
@@ -26,37 +26,27 @@ COMPILE_ONCE = ROOT / "rtl_tests" / "support" / "compile_once.sh"
 """Builds with Verilator share the objects of its library."""
 
 
-_TEST_FILE = re.compile(r"^from (rtl_tests[\w.]*\.test_\w+) import", re.MULTILINE)
-
-
-@cache
-def _common() -> str:
-    """SHA-256 of what all tests rest on: the files of the packages, documents and examples, and what tests share."""
-    files = [path for top in ("golden", "hwgen", "synth", "docs", "examples") for path in (ROOT / top).rglob("*")]
-    files += (path for path in (ROOT / "rtl_tests").rglob("*") if not path.match("test_*.py"))
-    files = sorted(path for path in files if path.is_file() and path.suffix != ".pyc" and path.name != "proofs.csv")
-    return sha256(*map(_digest, files))
-
-
-def _digest(path: Path) -> str:
-    return f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}"
-
-
 @cache
 def _key(test: Path) -> str:
-    """SHA-256 of what the tests of a file rest on: what is common, the file, and the test files that it imports.
+    """SHA-256 of what the tests of a file rest on: the modules that it imports or starts, as for stored results.
 
-    Tests of documents read the table of verdicts, too, which the others do not.
+    Tests that read other files, or start a process, rest on all files, but only tests of documents on the verdicts.
     """
-    files, todo = set(), [test]
-    while todo:
-        if (path := todo.pop()) not in files:
-            files.add(path)
-            modules = _TEST_FILE.findall(path.read_text(encoding="utf-8"))
-            todo += (ROOT.joinpath(*module.split(".")).with_suffix(".py") for module in modules)
-    if "docs" in test.relative_to(ROOT).parts:
-        files |= {ROOT / "README.md", ROOT / "docs" / "proofs.csv"}
-    return sha256(_common(), *map(_digest, sorted(files)))
+    modules = ["rtl_tests.conftest", ".".join(test.relative_to(ROOT).with_suffix("").parts)]
+    names = {name for name in program(*modules) if re.fullmatch(r"rtl_tests/.*\.py", name)}
+    names -= {"rtl_tests/conftest.py", "rtl_tests/support/paths.py"}
+    if any(re.search(r"\bROOT\b|\bsys\.executable\b", (ROOT / name).read_text("utf-8")) for name in names):
+        return _whole("docs" in test.relative_to(ROOT).parts)
+    return fingerprint(*modules)
+
+
+@cache
+def _whole(with_verdicts: bool) -> str:
+    """SHA-256 of all files of the packages, tests, documents and examples."""
+    tops = [ROOT / top for top in ("golden", "hwgen", "synth", "rtl_tests", "docs", "examples")]
+    files = [ROOT / "README.md", *(path for top in tops for path in top.rglob("*") if path.is_file())]
+    files = sorted(path for path in files if path.suffix != ".pyc" and (with_verdicts or path.name != "proofs.csv"))
+    return sha256(*(f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in files))
 
 
 class _Resumes:
