@@ -8,11 +8,13 @@ Ascend HiFloat8 Format for Deep Learning, section 5.1: backward loss scaling, an
 
 from __future__ import annotations
 
+import math
 from dataclasses import InitVar, dataclass, field
+from numbers import Real
 
 import numpy as np
 
-from golden.refusal import check_choice, check_integer
+from golden.refusal import BadValue, check_choice, check_integer
 
 RULES = CONSTANT, BACKOFF, ADAPTIVE, LOGMAX = "constant", "backoff", "adaptive", "logmax"
 """Rules of :class:`LossScale`."""
@@ -24,6 +26,8 @@ FIRST_BACKOFF, FIRST_ADAPTIVE = 24, 32
 """Exponents of the first scales: so large that gradients overflow at first, and the rules lower them."""
 DECAY = 0.9
 """Weight of the past in LogMax's mean and variance."""
+LEAST_GRADIENT = 2.0**-1022
+"""``logmax`` ignores smaller gradients."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
 
@@ -80,6 +84,8 @@ class LossScale:
 
     def __post_init__(self, first: int | None) -> None:
         check_choice("rule", self.rule, RULES)
+        if not (isinstance(self.largest, Real) and 0 < self.largest < math.inf):
+            raise BadValue("largest", f"must be positive and finite, not {self.largest!r}")
         defaults = {BACKOFF: FIRST_BACKOFF, ADAPTIVE: FIRST_ADAPTIVE}
         self.exponent = defaults.get(self.rule, 0) if first is None else check_integer("first", first, -LIMIT, LIMIT)
 
@@ -89,7 +95,7 @@ class LossScale:
         Parameters
         ----------
         largest_gradient : float
-            The largest magnitude of the gradients of weights, still scaled.
+            The largest magnitude of the gradients of weights, still scaled; below 2**-1022 ``logmax`` ignores it.
         overflowed : bool
             Whether an operand of a product with gradients was out of range, even if it saturated.
         """
@@ -123,7 +129,7 @@ class LossScale:
         if not finite:
             self.exponent -= 1
             return
-        if largest_gradient == 0:
+        if abs(largest_gradient) < LEAST_GRADIENT:  # some processes take it for zero
             return
         logarithm = float(np.log2(largest_gradient)) - self.exponent
         if self.mean is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ _BEYOND = 8
 """Binades above the largest value to which ``mse`` tries to bring the largest magnitude; the largest then saturate."""
 _MEDIAN = 0.6744897501960817
 """Median of the magnitude of a Gaussian number, in standard deviations."""
+_LEAST_NORMAL = 1 << 52
+"""Bits of 2**-1022 in binary64, without the sign."""
 
 Vector = Callable[[NDArray[np.float64]], ArrayLike]
 """What follows the product of a layer: non-linearities and normalizations."""
@@ -47,7 +50,8 @@ def scale_for(
     """Exponents of the powers of two by which to multiply numbers before they are rounded to a format.
 
     ``fmt.codes(np.ldexp(x, exponents))`` has the codes, and ``np.ldexp(fmt.decode(codes), -exponents)`` the values.
-    Zeros are exact at every scale and have no influence; the exponent of zeros alone is 0.
+    Zeros are exact at every scale and have no influence; the exponent of zeros alone is 0. Numbers below 2**-1022 count
+    as zeros, because in some processes the processor takes them for zeros (in float64; no other type has any).
 
     ``max``
         The largest at which no magnitude is beyond the largest value, where precision tapers the largest of full
@@ -92,7 +96,7 @@ def scale_for(
         if policy == MSE:
             raise BadValue("center", "must not be given with policy 'mse', which tries all")
         check_integer("center", center, *fmt.exponent_range)
-    if isinstance(percentile, bool) or not isinstance(percentile, (int, float)) or not 0 < percentile <= 100:
+    if isinstance(percentile, bool) or not isinstance(percentile, Real) or not 0 < float(percentile) <= 100:
         raise BadValue("percentile", f"must be a number above 0, to 100, not {percentile!r}")
     numbers, shape = _shared(as_array("x", x), axis)
     if not np.isfinite(numbers).all():
@@ -124,6 +128,8 @@ def _shared(x: NDArray[Any], axis: int | Sequence[int] | None) -> tuple[NDArray[
         numbers = source.numbers(bits)
     elif x.dtype.kind in "iuf":
         numbers = x.astype(np.float64)
+        magnitudes = numbers.view(np.uint64) & np.uint64((1 << 63) - 1)
+        numbers[magnitudes < _LEAST_NORMAL] = 0
     else:
         raise BadKind("x", f"must be real numbers, not {x.dtype}")
     given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -155,11 +161,13 @@ def _least_error(numbers: NDArray[np.float64], largest: NDArray[np.float64], fmt
     tried = sorted(range(low - top, high + _BEYOND + 1 - top), key=lambda step: (abs(step), step))
     best, least = start.copy(), np.full(start.shape, np.inf)
     for step in tried:
-        scaled = np.ldexp(numbers, (start + step)[:, np.newaxis])
+        with np.errstate(under="ignore"):  # of numbers that are nothing beside the largest
+            scaled = np.ldexp(numbers, (start + step)[:, np.newaxis])
         rounded = fmt.decode(codes_of(fmt, scaled, np.signbit(scaled), chosen))
         # relative to the largest magnitude, so that no square is out of range
-        error = (rounded - scaled) / np.ldexp(largest, start + step)[:, np.newaxis]
-        squares = (error**2).sum(axis=-1)
+        with np.errstate(under="ignore"):
+            error = (rounded - scaled) / np.ldexp(largest, start + step)[:, np.newaxis]
+            squares = (error**2).sum(axis=-1)
         better = squares < least
         best, least = np.where(better, start + step, best), np.where(better, squares, least)
     return best
@@ -204,7 +212,10 @@ def calibrate_layers(
     fmt, tried = get(name), [*exponents] if np.iterable(exponents) else exponents
     exact = quantized = single_precision("inputs", inputs)
     found = []
-    for place, (weights, vector) in enumerate(layers):
+    for place, layer in enumerate(layers):
+        if not isinstance(layer, (tuple, list)) or len(layer) != 2 or not callable(layer[1]):
+            raise BadKind(f"layers[{place}]", "must be a pair of weights and a function of their product")
+        weights, vector = layer
         matrix = single_precision(f"layers[{place}]", weights)
         if matrix.ndim != 2 or quantized.ndim < 2 or quantized.shape[-1] != matrix.shape[0]:
             shapes = f"{quantized.shape} and {matrix.shape}"

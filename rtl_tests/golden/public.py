@@ -479,6 +479,8 @@ def _():
             for axis in (None, 1, (0, 1), -2):
                 yield attempt(golden.scale_for, x, fmt, policy, axis, percentile=75)
             yield attempt(golden.scale_for, BITS["binary32"][5:90:7].view(np.float32), fmt, policy, center=0)
+            for least in ([5e-324, 1e-310], [1.0, 1e-160], [1e300, 1e-300, 5e-324, 3.0]):
+                yield attempt(golden.scale_for, np.array(least), fmt, policy)
 
 
 @case("calibrate_layers")
@@ -497,7 +499,7 @@ def _():
 def _():
     for rule in golden.loss.RULES:
         scale = golden.LossScale(rule, 448.0, window=3, deviations=1.0)
-        for largest in (1.0, 0.0, np.inf, 2.0**-140, 3e38, np.nan, *[1.0] * 50):
+        for largest in (5e-324, 1.0, 0.0, np.inf, 2.0**-140, 3e38, np.nan, *[1.0] * 50):
             yield scale.update(largest, overflowed=largest > 1e30), scale.exponent
 
 

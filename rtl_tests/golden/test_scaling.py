@@ -126,6 +126,15 @@ def test_refusals_of_scales(case):
     assert str(caught.value) == sentence
 
 
+def test_numbers_below_the_normal_ones_count_as_zeros():
+    x = np.array([5e-324, 1e-310, 2.0**-1023])
+    for policy in SCALINGS:
+        assert golden.scale_for(x, "hif8", policy).tolist() == [0]
+        expected = golden.scale_for([2.0**-1022, -3.0], "hif8", policy)
+        assert golden.scale_for([*x, 2.0**-1022, -3.0], "hif8", policy) == expected
+    assert golden.scale_for([1.0], "hif8", "percentile", percentile=np.float32(99)).tolist() == [3]
+
+
 # -- layers
 
 
@@ -159,6 +168,9 @@ def test_layers_must_fit():
     with pytest.raises(golden.BadValue) as caught:
         golden.calibrate_layers(np.ones((2, 3)), [(np.ones((3, 4)), relu), (np.ones((3, 4)), relu)])
     assert str(caught.value) == "layers[1] must have inputs (..., m, k) and weights (k, n), not (2, 4) and (3, 4)"
+    with pytest.raises(golden.BadKind) as refused:
+        golden.calibrate_layers(np.ones((2, 3)), [np.ones((3, 4))])
+    assert str(refused.value) == "layers[0] must be a pair of weights and a function of their product"
 
 
 @pytest.mark.parametrize("accumulator", ["binary32", "bfloat16", "exact", "aligned13"])
@@ -244,11 +256,12 @@ def test_a_constant_scale_does_not_change():
     assert not scale.update(math.nan, overflowed=False)
     assert scale.exponent == 7
     for wrong, sentence in (
+        ({"rule": "logmax", "largest": math.nan}, "largest must be positive and finite, not nan"),
         ({"rule": "none"}, "rule must be one of constant, backoff, adaptive, logmax, not 'none'"),
         ({"rule": "logmax", "first": 101}, "first must be an integer from -100 to 100, not 101"),
     ):
         with pytest.raises(golden.BadValue) as caught:
-            golden.LossScale(largest=1.0, **wrong)
+            golden.LossScale(**({"largest": 1.0} | wrong))
         assert str(caught.value) == sentence
 
 
