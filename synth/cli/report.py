@@ -1,6 +1,7 @@
 """The command ``hwgen report``."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ def report(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.output or "build/report")
     with about("-o"):
         check_writable(folder)
+    if os.path.lexists(arguments.evidence) and not os.path.isdir(arguments.evidence):
+        raise BadValue("--evidence", f"{arguments.evidence!r} is no folder", ": ")
     with about("--store"):
         store = Store(arguments.store)
     with LocalPool(arguments.jobs) as pool, ThreadPoolExecutor(pool.slots) as executor:
