@@ -86,7 +86,7 @@ def wrap(
         top=top,
         standard="" if system_verilog else "--std 1364-2005 ",
     )
-    chosen = "".join(f"-G {json.dumps(f'{name}={value}', ensure_ascii=False)}\n" for name, value in parameters.items())
+    chosen = "".join("-G " + re.sub(r"(\W)", r"\\\1", f"{name}={value}") + "\n" for name, value in parameters.items())
     inputs = {"module.sv": text, "parameters.f": chosen, **(files or {})}
     module = json.loads(yosys.run(script, inputs, ["ports.json"])["ports.json"])
     return _Wrapper(design, top, module["modules"][top], links, ties, parameters, arguments.handshake).wrapped()

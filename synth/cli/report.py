@@ -62,8 +62,6 @@ def report(arguments: argparse.Namespace) -> int:
     folder = Path(arguments.output or "build/report")
     with about("-o"):
         check_writable(folder)
-    if os.path.lexists(arguments.evidence) and not os.path.isdir(arguments.evidence):
-        raise BadValue("--evidence", f"{arguments.evidence!r} is no folder", ": ")
     with about("--store"):
         store = Store(arguments.store)
     with LocalPool(arguments.jobs) as pool, ThreadPoolExecutor(pool.slots) as executor:
@@ -176,6 +174,8 @@ def _formats(text: str | None) -> dict[str, Format]:
 def _evidence(name: str, jobs: Sequence[Job]) -> list[Evidence]:
     """The records in a folder that are of this version of the program, its tools, and the Verilog of the jobs."""
     folder = Path(name)
+    if os.path.lexists(name) and not os.path.isdir(name):
+        raise BadValue("folder", f"{name!r} is no folder", ": ")
     if not folder.is_dir():
         return []
     verilog = {job.top: sha256(job.verilog) for job in jobs}
