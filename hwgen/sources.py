@@ -121,8 +121,8 @@ def sources(arguments: Namespace) -> Sources | None:
         values = value if isinstance(value, list) else [value]
         choices += [_OPTIONS[name] if item is True else f"{_OPTIONS[name]} {shlex.quote(item)}" for item in values]
     places = tuple((name, number) for _, name, number in lines)
-    words = " ".join([*words, *choices])
-    return Sources(text, tuple(files), places, words, (*choices, *defines), frozenset(reader.read))
+    command = " ".join([*words, *choices])
+    return Sources(text, tuple(files), places, command, (*choices, *defines), frozenset(reader.read))
 
 
 def junit_file(name: str | None, read: Iterable[str]) -> Path | None:
