@@ -7,7 +7,7 @@ import difflib
 import json
 import re
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,18 +30,20 @@ READY = {"in_ready": "output", "out_ready": "input"}
 _LOOK = """\
 {functions}
 read_slang --threads 1 --ignore-timing --ignore-assertions --allow-use-before-declare --no-synthesis-define {standard}\
---relax-enum-conversions {parameters}--top {top} module.sv
+--relax-enum-conversions -f parameters.f --top {top} module.sv
 hierarchy -top {top}
 proc
 flatten
 write_json ports.json
 """
+"""Values of parameters are in a file of slang's options, for the script cannot have spaces or semicolons in a word."""
 
 _ASYNCHRONOUS = "ARST", "ALOAD"
 """Pins of registers whose level acts without the clock."""
 
 _ITEM = re.compile(r"(\w+)=(~?[A-Za-z_]\w*|\{[^{}]*\})")
 _TIE = re.compile(r"([A-Za-z_]\w*)=((?:\d+'[bodhBODH][0-9a-fA-F_]+)|\d+)")
+_BASES = {"": 10, "b": 2, "o": 8, "d": 10, "h": 16}
 
 
 @dataclass(frozen=True)
@@ -76,16 +78,17 @@ def wrap(
     """
     if not (arguments.ports or arguments.tie or arguments.parameter or arguments.handshake):
         return None
-    parameters = [_parameter(word) for word in arguments.parameter]
-    links = dict(_links(arguments.ports))
-    ties = dict(_ties(arguments.tie))
+    parameters = _once("--parameter", map(_parameter, arguments.parameter))
+    links = _once("--ports", _links(arguments.ports))
+    ties = _once("--tie", _ties(arguments.tie))
     script = _LOOK.format(
         functions=functions,
         top=top,
         standard="" if system_verilog else "--std 1364-2005 ",
-        parameters="".join(f"-G {name}={value} " for name, value in parameters),
     )
-    module = json.loads(yosys.run(script, {"module.sv": text, **(files or {})}, ["ports.json"])["ports.json"])
+    chosen = "".join("-G " + re.sub(r"(\W)", r"\\\1", f"{name}={value}") + "\n" for name, value in parameters.items())
+    inputs = {"module.sv": text, "parameters.f": chosen, **(files or {})}
+    module = json.loads(yosys.run(script, inputs, ["ports.json"])["ports.json"])
     return _Wrapper(design, top, module["modules"][top], links, ties, parameters, arguments.handshake).wrapped()
 
 
@@ -93,7 +96,31 @@ def _parameter(word: str) -> tuple[str, str]:
     match = re.fullmatch(r"([A-Za-z_]\w*)=(-?\d+|\d+'s?[bodhBODH][0-9a-fA-F_]+|\"[^\"\\\n]*\")", word)
     if match is None:
         raise BadValue("--parameter", f"must be NAME=VALUE with a number or a string, which {word!r} is not")
+    if not match[2].startswith('"'):
+        _check_fit("--parameter", word, match[2])
     return match[1], match[2]
+
+
+def _check_fit(option: str, word: str, constant: str) -> None:
+    """Refuse a number with digits of another base, or with more bits than it says; tools would cut it."""
+    ((size, base, digits),) = re.findall(r"\A(?:(\d+)'s?(\w))?(.+)\Z", constant)
+    try:
+        bits = max(1, int(digits.replace("_", ""), _BASES[base.lower()]).bit_length())
+        is_fit = not size or bits <= int(size)
+    except ValueError:
+        is_fit = False
+    if not is_fit:
+        raise BadValue(option, f"must have a number that fits its own size and base, not {word}")
+
+
+def _once(option: str, items: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """The values by name; a name that comes twice is refused."""
+    values: dict[str, str] = {}
+    for name, value in items:
+        if name in values:
+            raise BadValue(option, f"must name {name} once")
+        values[name] = value
+    return values
 
 
 def _links(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -103,7 +130,7 @@ def _links(words: Sequence[str]) -> Iterator[tuple[str, str]]:
             if match is None:
                 problem = f"must be OURS=THEIRS, OURS=~THEIRS or OURS={{THEIRS,...}}, which {item!r} is not"
                 raise BadValue("--ports", problem)
-            yield match[1], match[2]
+            yield match[1], match[2] if "," in match[2] else match[2].strip("{} ")
 
 
 def _ties(words: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -111,6 +138,7 @@ def _ties(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         match = _TIE.fullmatch(item.strip())
         if match is None:
             raise BadValue("--tie", f"must be PORT=CONSTANT, e.g. mode=2'b01, which {item!r} is not")
+        _check_fit("--tie", item.strip(), match[2])
         yield match[1], match[2]
 
 
@@ -122,7 +150,7 @@ class _Wrapper:
         module: Mapping[str, Any],
         links: Mapping[str, str],
         ties: Mapping[str, str],
-        parameters: Sequence[tuple[str, str]],
+        parameters: Mapping[str, str],
         handshake: bool,
     ):
         self.design, self.top, self.links, self.ties, self.parameters = design, top, dict(links), dict(ties), parameters
@@ -169,8 +197,8 @@ class _Wrapper:
         if others:
             self.notes.append(f"not compared: {', '.join(map(self._shown, others))}")
         wires = [f"  wire {port.range}{_net(port.name)};" for port in self.theirs.values() if port.name in self.used]
-        pins = ", ".join(f".{port}({_net(port)})" for port in self.theirs if port in self.used)
-        chosen = ", ".join(f".{parameter}({value})" for parameter, value in self.parameters)
+        pins = ", ".join(f".{_word(port)}({_net(port)})" for port in self.theirs if port in self.used)
+        chosen = ", ".join(f".{parameter}({value})" for parameter, value in self.parameters.items())
         instance = f"  {self.top} {f'#({chosen}) ' if chosen else ''}{INSTANCE} ({pins});"
         text = "\n".join([*lines, *wires, *body, instance, "endmodule", ""])
         return Wrapped(text, name, design, pipeline != self.design.pipeline, tuple(self.notes))
@@ -264,6 +292,12 @@ class _Wrapper:
         """Registers of the wrapper's own: valid bits that the module does not have, and inputs that it did not take."""
         stages = design.stages
         enable = "if (enable) " if design.pipeline.clock_enable else ""
+        if self.handshake:
+            link = self.links.get("in_ready", "in_ready")
+            ready = f"{'' if link.startswith('~') else '~'}{_net(link.lstrip('~'))}"
+            self.notes.append("the receiver is always ready: what the module does while it waits is not checked")
+            yield f"  reg [{stages - 1}:0] refused;"
+            yield f"  always @(posedge {CLOCK}) refused <= {_shifted('refused', stages, f'in_valid & {ready}')};"
         if is_counted:
             reset = "rst" if any(port.name == "rst" for port in design.ports) else "1'b0"
             self.notes.append(f"{self.top} has no valid bits: results are taken {stages} cycles after their inputs")
@@ -271,13 +305,8 @@ class _Wrapper:
             yield f"  always @(posedge {CLOCK})"
             yield f"    if ({reset}) valid <= {stages}'d0;"
             yield f"    else {enable}valid <= {_shifted('valid', stages, 'in_valid')};"
-            yield f"  assign out_valid = valid[{stages - 1}];"
-        if self.handshake:
-            link = self.links.get("in_ready", "in_ready")
-            ready = f"{'' if link.startswith('~') else '~'}{_net(link.lstrip('~'))}"
-            self.notes.append("the receiver is always ready: what the module does while it waits is not checked")
-            yield f"  reg [{stages - 1}:0] refused;"
-            yield f"  always @(posedge {CLOCK}) refused <= {_shifted('refused', stages, f'in_valid & {ready}')};"
+            taken = f" & ~refused[{stages - 1}]" if self.handshake else ""
+            yield f"  assign out_valid = valid[{stages - 1}]{taken};"
 
 
 def _shifted(register: str, width: int, bit: str) -> str:
@@ -285,4 +314,9 @@ def _shifted(register: str, width: int, bit: str) -> str:
 
 
 def _net(port: str) -> str:
-    return f"their_{port}"
+    return _word(f"their_{port}")
+
+
+def _word(name: str) -> str:
+    """A name in Verilog, escaped if it has other letters than plain names."""
+    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else f"\\{name} "

@@ -18,7 +18,7 @@ from hwgen.netlist.emit import check_name
 from hwgen.simulate.case import TOP, Case, case
 from hwgen.simulate.engine import Outcome, simulate
 from hwgen.simulate.simulators import check_simulator
-from hwgen.sources import Sources, sources
+from hwgen.sources import Sources, junit_file, sources
 from hwgen.tools import yosys
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.process import ToolError
@@ -54,12 +54,7 @@ class _Regression:
         with about("-o"):
             check_writable(self.folder, ["coverage.json", "results.xml"])
             _check_letters(os.path.realpath(self.folder), self.simulator)
-        self.junit = None if arguments.junit is None else Path(arguments.junit)
-        if self.junit is not None:
-            with about("--junit"), writing(self.junit.parent):
-                if self.junit.is_dir():
-                    raise BadValue("file", f"{arguments.junit!r} is a folder", ": ")
-                check_writable(self.junit.parent, [self.junit.name])
+        self.junit = junit_file(arguments.junit, () if self.user is None else self.user.read)
 
     def run(self) -> int:
         """Simulate in the folder, which other runs leave alone meanwhile, and print what differs."""

@@ -1,6 +1,7 @@
 """The command ``hwgen report``."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -173,6 +174,8 @@ def _formats(text: str | None) -> dict[str, Format]:
 def _evidence(name: str, jobs: Sequence[Job]) -> list[Evidence]:
     """The records in a folder that are of this version of the program, its tools, and the Verilog of the jobs."""
     folder = Path(name)
+    if os.path.lexists(name) and not os.path.isdir(name):
+        raise BadValue("folder", f"{name!r} is no folder", ": ")
     if not folder.is_dir():
         return []
     verilog = {job.top: sha256(job.verilog) for job in jobs}

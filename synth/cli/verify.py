@@ -4,6 +4,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import shlex
 import sys
 import time
@@ -20,7 +21,7 @@ from xml.etree import ElementTree
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
-from hwgen.sources import Sources, sources
+from hwgen.sources import Sources, junit_file, sources
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
@@ -53,6 +54,9 @@ from synth.proof.verify import IncompleteError, Report, Subject, begin, emitted,
 SECONDS = 10
 """Time between writes of the file of verdicts."""
 
+_NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Letters that XML cannot have, not even by their number."""
+
 
 def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
@@ -60,9 +64,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     user = sources(arguments)
     with about("-o"):
         check_writable(Path(arguments.output))
-    if arguments.junit is not None:
-        with about("--junit"):
-            check_writable(Path(arguments.junit).parent, [Path(arguments.junit).name])
+    libraries = [file for word in arguments.liberty for file in word.split(",")]
+    junit_path = junit_file(arguments.junit, [*libraries, *(() if user is None else user.read)])
     with _refusing(user, design, arguments):
         subject = _subject(design, arguments, user)
         netlist = subject.netlist()
@@ -78,10 +81,10 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return _interrupted(store, subject.evidence("").name, error)
     finally:
         progress.clear()
-    if arguments.junit is not None:
-        with about("--junit"), writing(Path(arguments.junit).parent):
-            Path(arguments.junit).parent.mkdir(parents=True, exist_ok=True)
-            write_whole(Path(arguments.junit), junit(evidence))
+    if junit_path is not None:
+        with about("--junit"), writing(junit_path.parent):
+            junit_path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(junit_path, junit(evidence))
     print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
     return 0 if evidence.verdict == EQUAL else 1
 
@@ -215,7 +218,7 @@ def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None
     wrapper = wrap(design, arguments, text, top, is_system_verilog, mapping.functions(cells), cells)
     default = f" --top {shlex.quote(top)}" if arguments.top is None else ""
     command = f"hwgen verify {design.command()} {user.words}{default}{words}"
-    place = sha256(*(str(file.resolve()) for file in user.files), design.command())[:8]
+    place = sha256(*(str(file.resolve()) for file in user.files), design.command(), *user.choices)[:8]
     subject = UserFile(design, text, top, user.main.name, libraries, command, place, None, user.place)
     if wrapper is None:
         return subject
@@ -255,7 +258,8 @@ def junit(evidence: Evidence) -> bytes:
         sentences = [str(record["sentence"]) for record in evidence.counterexamples] or [evidence.method]
         failure = ElementTree.SubElement(case, "failure", {"type": evidence.verdict, "message": sentences[0]})
         failure.text = "\n".join(sentences)
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    text = _NOT_IN_XML.sub(lambda match: repr(match[0])[1:-1], ElementTree.tostring(suite, encoding="unicode"))
+    return f"<?xml version='1.0' encoding='utf-8'?>\n{text}".encode()
 
 
 def _interrupted(store: EvidenceStore, name: str, error: BaseException) -> int:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 from argparse import Namespace
 from dataclasses import replace
 from itertools import chain
@@ -17,6 +18,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.simulate.simulators import available
 from hwgen.sources import ListFile, sources
+from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
 from synth.proof import files
 from synth.proof.elaborated import UnreadError, elaborate
@@ -181,6 +183,7 @@ LINKED = {
         "must link acc_out[16] to as many bits, not to busy_o[1]; try --ports acc_out=acc_o",
     ),
     "twice": (LINKS.replace("=op_b_i", "=op_a_i"), "and --tie must name op_a_i once"),
+    "two of theirs": (f"{LINKS},acc_in=acc", "must name acc_in once"),
     "ours": (f"{LINKS},c=op_b_i", "must name ports of ours, a, b, acc_in, acc_out; 'c' is none"),
     "spelling": (
         f"{LINKS},a=1",
@@ -199,6 +202,12 @@ TIED = {
     "nothing": ("", "--ports or --tie must name the input mode_i[2] of fp_mac"),
     "width": ('--tie "mode_i=3\'b0"', "--tie must give mode_i[2] as many bits, not 3'b0"),
     "too large": ("--tie mode_i=4", "--tie must give mode_i[2] as many bits, not 4"),
+    "two constants": ("--tie mode_i=1 --tie mode_i=0", "--tie must name mode_i once"),
+    "its own width": (
+        '--tie "mode_i=2\'hff"',
+        "--tie must have a number that fits its own size and base, not mode_i=2'hff",
+    ),
+    "base": ('--tie "mode_i=2\'b7"', "--tie must have a number that fits its own size and base, not mode_i=2'b7"),
     "spelling": ("--tie mode_i=x", "--tie must be PORT=CONSTANT, e.g. mode=2'b01, which 'mode_i=x' is not"),
 }
 
@@ -208,6 +217,82 @@ def test_ties_that_do_not_fit(folder, capsys, ties, sentence):
     words = MAC.replace('--tie "mode_i=2\'b11"', ties)
     status, _, err = run(capsys, f"verify {words} -o evidence")
     assert (status, err) == (2, f"hwgen: {sentence}\n")
+
+
+PARAMETERS = {
+    "two values": ("--parameter Mode=2", "must name Mode once"),
+    "its own width": ('--parameter "N=8\'shfff"', "must have a number that fits its own size and base, not N=8'shfff"),
+    "base": ('--parameter "N=8\'o9"', "must have a number that fits its own size and base, not N=8'o9"),
+    "no digit": ('--parameter "N=8\'d_"', "must have a number that fits its own size and base, not N=8'd_"),
+    "no bits": ('--parameter "N=0\'d0"', "must have a number that fits its own size and base, not N=0'd0"),
+}
+
+
+@pytest.mark.parametrize(("words", "sentence"), PARAMETERS.values(), ids=PARAMETERS)
+def test_parameters_that_do_not_fit(folder, capsys, words, sentence):
+    status, _, err = run(capsys, f"verify {MAC} {words} -o evidence")
+    assert (status, err) == (2, f"hwgen: --parameter {sentence}\n")
+
+
+DECODER = "e2m1_decoder_binary16"
+DECODE = "decoder --format e2m1 --verilog d.v --verilog u.v --top user"
+"""A user's module u.v, which may contain the right decoder in d.v."""
+
+
+@pytest.fixture
+def user(tmp_path, monkeypatch):
+    """Writes u.v; commands run beside it."""
+    monkeypatch.chdir(tmp_path)
+    Path("d.v").write_text(build("decoder", "e2m1").verilog())
+    return Path("u.v").write_text
+
+
+@pytest.mark.parametrize("command", ["verify", pytest.param("simulate --sim icarus", marks=NEEDS_ICARUS)])
+@pytest.mark.parametrize("ready", ["1'b1", "1'b0", "code[0]"])
+def test_a_module_without_valid_bits_must_be_ready(user, capsys, ready, command):
+    user(
+        "module user (input clk, input rst, input [3:0] code, output in_ready, input out_ready,"
+        f" output reg [15:0] bits); wire [15:0] d; {DECODER} u (.code(code), .bits(d)); assign in_ready = {ready};"
+        " always @(posedge clk) if (out_ready) bits <= d; endmodule"
+    )
+    verb, *words = command.split()
+    status, out, err = run(
+        capsys, f"{verb} {DECODE} {' '.join(words)} --stages 1 --handshake --ports in_ready={{in_ready}} -o out"
+    )
+    is_equal = "user: equal to the reference model on" in out
+    assert (status == 0, is_equal) == (ready == "1'b1", ready == "1'b1"), err + out
+
+
+def test_a_string_may_have_any_letters(user, capsys):
+    """The module has our ports only if the readers get the whole string."""
+    string = "a b;c'$HOME#//"
+    user(
+        f'module user #(parameter M = "x") (input [M == "{string}" ? 3 : 0:0] op, output [15:0] bits);'
+        f" {DECODER} u (.code(op), .bits(bits)); endmodule"
+    )
+    words = [*f"verify {DECODE} --ports code=op -o out --parameter".split(), f'M="{string}"']
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("hwgen: --verilog: user must not have // or /* in a string")
+    string = string.removesuffix("//")
+    Path("u.v").write_text(Path("u.v").read_text().replace("#//", "#"))
+    assert main([*words[:-1], f'M="{string}"']) == 0
+
+
+def test_ports_may_have_escaped_names(user, capsys):
+    user(
+        "module user (input \\op[0] , input \\op[1] , input \\op[2] , input \\op[3] , output [15:0] bits);"
+        f" {DECODER} u (.code({{\\op[3] , \\op[2] , \\op[1] , \\op[0] }}), .bits(bits)); endmodule"
+    )
+    status, out, err = run(capsys, f"verify {DECODE} --ports code={{op[3],op[2],op[1],op[0]}} -o out")
+    assert status == 0, err + out
+
+
+def test_no_line_behind_the_files_is_blamed(user):
+    user("module user;\nendmodule\n")
+    text = sources(named(["u.v"]))
+    assert text.place(2) == "line 2"
+    assert text.place(4) == "the wrapper of --ports, --tie, --parameter or --handshake"
+    assert text.named("module.v:4: ERROR") == "the wrapper of --ports, --tie, --parameter or --handshake: ERROR"
 
 
 def named(verilog, **others):
@@ -241,6 +326,9 @@ LISTS = {
         "hwgen: -f: .*l.f' has -sv; allowed are files, -f, -F, -I, -D, [+]incdir[+] and [+]define[+]",
     ),
     "nothing": ("// a.v", "hwgen: -f must name a file of Verilog"),
+    "open quote": ('a.v "', "hwgen: -f: .*l.f' cannot be read: no closing quotation"),
+    "empty name": ('a.v ""', "hwgen: -f: .*l.f' has an empty name"),
+    "long name": ("x" * 300, "hwgen: --verilog: 'x*' cannot be read: File name too long"),
     "missing": ("none.v", "hwgen: --verilog: .*none.v' cannot be read: No such file or directory"),
 }
 
@@ -258,6 +346,91 @@ def test_a_file_that_includes_itself(tmp_path):
     (tmp_path / "a.v").write_text('`include "a.v"\n')
     with pytest.raises(BadValue, match="includes itself"):
         sources(named([str(tmp_path / "a.v")]))
+
+
+GUARDED = "`ifndef {0}_H\n`define {0}_H\n{1}\nin_{0}\n`endif\n"
+INCLUDED = {
+    "each other": '`include "a"\n`include "b"',
+    "guard removed": '`include "c"\n`undef c_H\n`include "c"',
+    "all guards removed": '`include "c"\n`undefineall\n`include "c"',
+    "in a branch that is left out": '`ifdef N\n`include "a"\n`endif\n`include "a"\n`include "b"',
+    "in one of two branches": '`ifdef N\n`include "c"\n`else\n`include "c"\n`endif\n`include "c"',
+    "in a later branch": '`define M\n`ifdef N\n`include "c"\n`elsif M\n`include "c"\n`endif\n`include "c"',
+    "guard of another file": '`define c_H\n`include "c"\n`include "a"',
+    "guard in a branch": '`ifndef N\n`ifdef M\n`define c_H\n`endif\n`endif\n`include "c"',
+    "guard removed in a branch": '`include "c"\n`ifndef N\n`undef c_H\n`endif\n`include "c"',
+    "else of a guard": '`ifndef c_H\n`include "c"\n`else\nno\n`endif\n`ifndef c_H\nno\n`else\n`include "c"\n`endif',
+    "guard with another branch": '`ifndef M\n`define c_H\n`else\n`undef c_H\n`endif\n`include "c"',
+}
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize("macros", [[], ["M"], ["N"], ["M", "N"], ["c_H"]])
+@pytest.mark.parametrize("text", INCLUDED.values(), ids=INCLUDED)
+def test_guarded_files_are_included_as_icarus_does(tmp_path, monkeypatch, text, macros):
+    monkeypatch.chdir(tmp_path)
+    for name, inside in {"a": '`include "b"', "b": '`include "a"', "c": ""}.items():
+        Path(name).write_text(GUARDED.format(name, inside))
+    Path("m.v").write_text(f"{text}\nend\n")
+
+    def preprocessed(file):
+        command = [
+            "iverilog",
+            "-E",
+            *(f"-D{macro}=1" for macro in macros),
+            "-o",
+            str(tmp_path / "out"),
+            Path(file).name,
+        ]
+        subprocess.run(command, check=True, capture_output=True, cwd=Path(file).parent)
+        lines = Path("out").read_text().splitlines()
+        return [line for line in lines if line and not line.startswith(("`line", "`define"))]
+
+    Path("alone").mkdir()  # without the files to include, which Icarus then misses
+    wanted = preprocessed("m.v")
+    assert wanted[-1] == "end"
+    Path("alone/m.v").write_text(sources(named(["m.v"], define=macros)).text)
+    assert preprocessed("alone/m.v") == wanted
+
+
+def test_guarded_files_are_read_once_for_each_that_includes_them(tmp_path, monkeypatch):
+    """Sixteen files that each include all later ones: without their guards, 2^15 files would be read."""
+    monkeypatch.chdir(tmp_path)
+    for place in range(16):
+        later = "\n".join(f'`include "f{other}"' for other in range(place + 1, 16))
+        Path(f"f{place}").write_text(GUARDED.format(f"f{place}", later))
+    text = sources(named(["f0"])).text
+    assert [text.count(f"in_f{place}\n") for place in range(16)] == [1, *range(1, 16)]
+
+
+def test_too_many_files_are_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for place in range(15):
+        Path(f"f{place}").write_text(f'`include "f{place + 1}"\n' * 10)
+        Path(f"l{place}").write_text(f"-f l{place + 1}\n" * 10)
+    Path("f15").write_text("wire x;\n")
+    Path("l15").write_text("f15\n")
+    for option, name in (("--verilog", "f"), ("-f", "l")):
+        assert main(["verify", "decoder", "--format", "e2m1", option, f"{name}0"]) == 2
+        most = "and the files before have more than 10000 files or 256 MiB with all they include"
+        assert re.fullmatch(rf"hwgen: {option}: '{name}\d+' {most}\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sentence"),
+    [
+        ('`include "/dev/zero"', "", "--verilog: 'm.v' includes '/dev/zero', which is no regular file"),
+        ("// x \ry", "", "--verilog: 'm.v' must not have a carriage return without a line feed"),
+        (f'`include "{"x" * 300}"', "--top m", "--verilog: m must not use `file_notfound .*"),
+        ("", f"-I {'x' * 300}", f"-I: '{'x' * 300}' is no folder"),
+    ],
+)
+def test_what_cannot_be_included(tmp_path, monkeypatch, capsys, text, words, sentence):
+    monkeypatch.chdir(tmp_path)
+    Path("m.v").write_bytes(text.encode())
+    status, _, err = run(capsys, f"verify decoder --format e2m1 --verilog m.v {words}")
+    assert status == 2
+    assert re.fullmatch(f"hwgen: {sentence}\n", err), err
 
 
 @pytest.mark.parametrize(

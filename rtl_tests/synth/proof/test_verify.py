@@ -11,6 +11,8 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -574,6 +576,57 @@ def test_a_file_has_evidence_for_each_block_that_it_is_checked_as(tmp_path):
     assert sorted(record.verdict for record in records) == ["different", "equal"]
     again = shlex.split(next(record.command for record in records if record.verdict == "equal"))
     assert main([*again[1:], "-o", str(tmp_path / "again")]) == 0
+
+
+def test_a_file_has_evidence_for_each_choice_in_it(tmp_path):
+    """Macros, also those of lists, parameters and constants for inputs."""
+    design = build("decoder", "e2m1")
+    head = "module mine #(parameter K = 0) (input [3:0] code, input k, output [15:0] bits); wire [15:0] d;"
+    body = f"`ifndef N\n`define N 0\n`endif\n{design.name} u (.code(code), .bits(d)); assign bits = d ^ (K ^ k ^ `N);"
+    (tmp_path / "mine.v").write_text(f"{texts([design])[design.name]}\n{head}\n{body}\nendmodule\n")
+    (tmp_path / "0.f").write_text("mine.v")
+    (tmp_path / "1.f").write_text("mine.v +define+N=1")
+    words = ["verify", "decoder", "--format", "e2m1", "--top", "mine", "-o", str(tmp_path / "evidence")]
+    verdicts = []
+    for macro, list_macro, parameter, tie in ((0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)):
+        choice = ["-f", str(tmp_path / f"{list_macro}.f"), "--parameter", f"K={parameter}", "--tie", f"k={tie}"]
+        verdicts.append(main([*words, *choice, *(["-D", "N=1"] if macro else [])]))
+    assert verdicts == [0, 1, 1, 1, 1]
+    records = [record.verdict for record in EvidenceStore(tmp_path / "evidence")]
+    assert sorted(records) == ["different"] * 4 + ["equal"]
+
+
+@pytest.mark.parametrize("name", ["ctl\x01.v", os.fsdecode(b"non\xff.v"), "usual <&>.v"])
+def test_the_junit_file_is_xml_whatever_the_name(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(build("decoder", "e2m1").verilog())
+    assert main(["verify", "decoder", "--format", "e2m1", "--verilog", name, "--junit", "junit.xml"]) == 0
+    (case,) = ElementTree.parse("junit.xml").getroot()
+    assert shlex.quote(repr(name)[1:-1]) in case.attrib["name"]
+
+
+@pytest.mark.parametrize("command", ["verify", "simulate"])
+@pytest.mark.parametrize(
+    ("junit", "problem"),
+    [
+        (".", "'.' is a folder"),
+        ("", "'' is a folder"),
+        ("mine.v", "'mine.v' is read, and would be replaced"),
+        ("link", "'link' is read, and would be replaced"),
+        ("list.f", "'list.f' is read, and would be replaced"),
+        ("head", "'head' is read, and would be replaced"),
+    ],
+)
+def test_a_bad_junit_file_is_refused(tmp_path, monkeypatch, capsys, command, junit, problem):
+    monkeypatch.chdir(tmp_path)
+    Path("head").write_text("// head\n")
+    Path("mine.v").write_text('`include "head"\n' + build("decoder", "e2m1").verilog())
+    Path("list.f").write_text("mine.v")
+    Path("link").symlink_to("mine.v")
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    assert main([command, "decoder", "--format", "e2m1", "-f", "list.f", "--junit", junit]) == 2
+    assert capsys.readouterr().err == f"hwgen: --junit: {problem}\n"
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_an_error_in_our_own_module_is_a_bug(tmp_path, monkeypatch):
