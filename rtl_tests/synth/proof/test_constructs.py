@@ -81,8 +81,8 @@ TABLE = [
     ),
     (
         "sum of short parameters for another",
-        "localparam [3:0] A = 15, B = 1; wire k; inner #(.N(A + B)) s (k); assign bits = k ? r : 16'd0; endmodule"
-        " module inner #(parameter N = 3) (output y); assign y = N == 0;",
+        "localparam [3:0] A = 15, B = 1; wire k; inner11 #(.N(A + B)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner11 #(parameter N = 3) (output y); assign y = N == 0;",
         "give a parameter a sum of short constants",
     ),
     (
@@ -681,8 +681,8 @@ TABLE = [
     ),
     (
         "words of SystemVerilog",
-        "wire \\class = r[0], bit = r[1], byte = r[2], do = r[3], logic = r[4], priority = r[5], type = r[6],"
-        " var = r[7]; assign bits = {r[15:8], var, type, priority, logic, do, byte, bit, \\class };",
+        "wire \\class = r[0], bit = r[1], byte = r[2], do = r[3], unique = r[4], priority = r[5], type = r[6],"
+        " var = r[7]; assign bits = {r[15:8], var, type, priority, unique, do, byte, bit, \\class };",
         None,
     ),
 ]
