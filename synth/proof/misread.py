@@ -149,7 +149,8 @@ def _problems(
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
     writers = module.all("ALWAYS", "ASSIGN", "TASK", "FUNCTION")
-    changed = reached(target for node in writers for part in node.all(*ASSIGN) for target in part.targets())
+    assigns = [part for node in writers for part in node.all(*ASSIGN)]
+    changed = reached(target for part in [*assigns, *_driven(module, modules)] for target in part.targets())
     filled = {name for node in module.all("INITIAL") for name in node.written(*ASSIGN)}
     fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR")
     fixed |= {name for name in filled & module.names("MEMORY") if not {name, name[1:]} & changed}
@@ -185,10 +186,10 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
         if any(term.names("IDENTIFIER") - fixed for term in terms):
             yield line, f"select from {node.name[1:]} by a sum"
         indices = node.children if node.kind == "IDENTIFIER" and node.name in lists else ()
-        terms = (term for place in indices for term in place.all())
         if any(
             term.kind == "TO_SIGNED" or term.name in functions or (term.name in short and not term.children)
-            for term in terms
+            for place in indices
+            for term in place.all()
         ):
             yield line, f"select from {node.name[1:]} by a number with a sign"
         if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
@@ -217,6 +218,14 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
             initial |= node.written(*ASSIGN).keys()
         if node.kind == "ALWAYS":
             yield from _misread_block(node, module, fixed)
+
+
+def _driven(module: Node, modules: Mapping[str, Node]) -> Iterator[Node]:
+    """The links of cells to ports that are not known to be inputs."""
+    for cell in module.all("CELL"):
+        ports = [port for name in cell.names("CELLTYPE") & modules.keys() for port in modules[name].all("WIRE")]
+        inputs = {port.name for port in ports if "input" in port.rest}
+        yield from (link for link in cell.all("ARGUMENT") if link.name not in inputs)
 
 
 def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:

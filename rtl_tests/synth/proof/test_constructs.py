@@ -860,6 +860,19 @@ SYSTEM_TABLE = [
         "wire [3:0][1:0] n; assign n = 8'd0; wire signed [1:0] k = code; assign bits = n[k] == 0 ? r : 0;",
         "select from n by a number with a sign",
     ),
+    (
+        "memory that a port drives",
+        "logic z [0:1]; initial begin z[0] = 0; z[1] = 1; end inner12 s (.a(code[0]), .y(z[0])); function f; input a;"
+        " f = a | z[0]; endfunction assign bits = f(1'b0) == code[0] ? r : 0; endmodule"
+        " module inner12 (input a, output y); assign y = a;",
+        INITIAL.format("z"),
+    ),
+    (
+        "memory at an input",
+        "logic z [0:1]; initial begin z[0] = 0; z[1] = 1; end wire k; inner12 s (.a(z[code[0]]), .y(k));"
+        " assign bits = k == code[0] ? r : 0; endmodule module inner12 (input a, output y); assign y = a;",
+        None,
+    ),
     ("typed", "typedef enum logic [1:0] {A, B} t; t e; assign e = A; assign bits = e == A ? r : 16'd0;", None),
 ]
 FREE = [
