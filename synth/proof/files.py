@@ -8,7 +8,7 @@ verdicts do not depend on this file.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -75,6 +75,9 @@ async2sync
 
 _FAILURE = re.compile(r"ERROR: [^\n]*\bslang_frontend\.cc:\d+|wasm trap: call stack exhausted")
 """What slang says of what it does not know, and of functions that call themselves."""
+
+_SAME_NAME = "Assert `count_id(wire->name) == 0' failed"
+"""What slang says of two signals with the same name, one of which is in a block."""
 
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""
@@ -234,8 +237,11 @@ class UserFile(Subject):
         script = _LOOK.format(functions=functions(files), sv=sv, top=self.top)
         names = {cell.name for library in self.libraries for cell in library.cells}
         tree = yosys.run(_PARSE.format(sv=sv), {"module.v": text}, ["read.txt"])["read.txt"]
-        refuse_misread(text, tree, self.top, names, place)
-        return yosys.run(script, {"module.v": text, **files}, ["sizes.txt", "whole.json", "early.json"])
+        refuse_misread(text, tree, self.top, names, place, self.is_system_verilog)
+        try:
+            return yosys.run(script, {"module.v": text, **files}, ["sizes.txt", "whole.json", "early.json"])
+        except YosysError as error:  # some errors have no blank
+            raise YosysError(str(error), re.sub("ERROR:(?! )", "ERROR: ", error.log), error.killed) from error
 
     def _undefined(self) -> str:
         """The outputs that undefined values may reach, and where these values come from, as a part of a sentence."""
@@ -292,6 +298,9 @@ class UserFile(Subject):
         try:
             return yosys.run(script, {"module.v": self.verilog, **files}, ["again.v"])["again.v"]
         except YosysError as error:
+            if _SAME_NAME in error.log:
+                problem = "must not have a name with a point that is also the path of a signal in a block"
+                raise NetlistError(f"{self.top} {problem}") from None
             if not _FAILURE.search(error.log):
                 raise
             found = re.findall(r"Source line module\.v:(\d+)", error.log)
@@ -335,7 +344,16 @@ class UserFile(Subject):
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
-        inside = [cell for module in json.loads(whole)["modules"].values() for cell in module["cells"].values()]
+        parts = json.loads(whole)["modules"].values()
+        inside = [cell for part in parts for cell in part["cells"].values()]
+        words = [(part["memories"], cell) for part in parts if "memories" in part for cell in part["cells"].values()]
+        for memories, cell in words:
+            name = cell["parameters"].get("MEMID", "").removeprefix("\\")
+            if "memrd" in cell["type"] and not _is_within(cell["connections"]["ADDR"], memories[name]):
+                problem = (
+                    f"must select from {name} by an index of no more bits than its words need, the first one word 0"
+                )
+                raise NetlistError(f"{self.top} {problem}{_source(cell, self._reading[2])}")
         used = {cell["type"] for cell in inside}
         if any(cell["type"] == "$shift" and len(cell["connections"]["B"]) > _LONGEST_INDEX for cell in inside):
             raise NetlistError(f"{self.top} must not select bits by an index of more than 32 bits")
@@ -343,6 +361,14 @@ class UserFile(Subject):
             if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
                 raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")
         return not used.isdisjoint(names)
+
+
+def _is_within(index: Sequence[Any], memory: Mapping[str, Any]) -> bool:
+    """Whether an index selects words of a memory, or undefined ones that Yosys adds up to a power of two."""
+    low = sum(1 << place for place, bit in enumerate(index) if bit == "1")
+    high = sum(1 << place for place, bit in enumerate(index) if bit != "0")
+    first: int = memory["start_offset"]
+    return first <= low and high - first < 1 << (memory["size"] - 1).bit_length()
 
 
 def _source(item: Mapping[str, Any], place: Place) -> str:

@@ -8,10 +8,9 @@ import numpy as np
 from golden import Format
 from golden.wide import state_format, wide
 from hwgen.blocks.block import Design
-from hwgen.blocks.pe import Pe
 from hwgen.blocks.readout import Readout
 from hwgen.reference import Pins, reference
-from hwgen.reference.reference import Reference
+from hwgen.reference.reference import ClockedReference, Reference
 from hwgen.reference.sums import SumReference
 from synth.proof.gates import Netlist
 from synth.proof.verify import counterexample
@@ -53,12 +52,12 @@ def by_kind(design: Design, netlist: Netlist, known: Sequence[dict[str, Any]]) -
 
 
 def _vectors(model: Reference) -> list[dict[str, int]]:
-    """Directed and random inputs; of processing elements, which have other ports, those of a step."""
+    """Directed and random inputs; of blocks with a register of their own, which have other ports, those of a step."""
     rng = np.random.default_rng(1)
-    if not isinstance(model, SumReference):
+    if not isinstance(model, (ClockedReference, SumReference)):
         return model.stimuli(VECTORS, rng)
     near = model.near_stimuli(VECTORS // 2, rng)
-    return near if isinstance(model.core, Pe) else [*near, *model.stimuli(VECTORS // 2, rng)]
+    return near if isinstance(model, ClockedReference) else [*near, *model.stimuli(VECTORS // 2, rng)]
 
 
 def _kinds(model: Reference, got: Pins, expected: Pins) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from synth.proof.gates import NetlistError
-from synth.proof.syntax import ASSIGN, DECLARED, Node, forest
+from synth.proof.syntax import ASSIGN, DECLARED, Node, forest, reached
 from synth.proof.words import short_sums, without_assertions
 
 _MACROS = (
@@ -22,6 +22,11 @@ _DIRECTIVES = (
 )
 """Names that some simulators take for macros when a condition asks."""
 
+_RESERVED = (
+    r"(?<![\w$])(always_(comb|ff|latch)|assert|assume|class|cover|expect|final|import|int|interface|longint|program"
+    r"|property|restrict|sequence)(?![\w$])"
+)
+"""Words of SystemVerilog that the rules here take for such, which Verilog allows as names."""
 _CHANGES = "ifn?def|elsif|else|endif|define|undef|undefineall|include|timescale|resetall|line|pragma|default_nettype"
 """Directives that change how the text behind them is read; tools differ in when those of a macro act."""
 
@@ -52,16 +57,26 @@ _IMPORTS = re.compile(r"(?<![\w$])import\s[^;#]*;(?=\s*(?:import\s[^;#]*;\s*)*#\
 """Imports between the name of a module and its parameters, which only there come before a parenthesis."""
 
 
-def refuse_misread(text: str, log: str, top: str, cells: Collection[str], place: Place = "line {}".format) -> None:
+def refuse_misread(
+    text: str,
+    log: str,
+    top: str,
+    cells: Collection[str],
+    place: Place = "line {}".format,
+    is_system_verilog: bool = True,
+) -> None:
     """Refuse a user's file, given Yosys's log of ``read_verilog -ppdump -dump_ast1``; ``cells`` are names of cells.
 
     The NetlistError has the place of the line in the file.
     """
-    for line, problem in _problems(text, log, rf"\{top}", cells):
+    reserved = re.compile("(?!)" if is_system_verilog else _RESERVED)
+    for line, problem in _problems(text, log, rf"\{top}", cells, reserved):
         raise NetlistError(f"{top} must not {problem} ({place(line)}): simulators and synthesis read that differently")
 
 
-def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator[tuple[int, str]]:
+def _problems(
+    text: str, log: str, top: str, cells: Collection[str], reserved: re.Pattern[str]
+) -> Iterator[tuple[int, str]]:
     for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS}|{_PLACES})\b", _SKIPPED.sub(_blank, text)):
         yield _line(text, match), f"depend on the macro {match[3]}"
     for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
@@ -90,6 +105,8 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
     for verilog in (_SKIPPED.sub(_blank, text), code):
         for match in re.finditer(r"`(line|file_\w+)", verilog):
             yield _line(verilog, match), f"use `{match[1]}"
+    for match in reserved.finditer(code):
+        yield _line(code, match), f"use {match[0]}, a word of SystemVerilog, in a .v file"
     for place, problem in short_sums(code):
         yield code.count("\n", 0, place) + 1, problem
     code, changing = without_assertions(code)
@@ -131,15 +148,24 @@ def _problems(text: str, log: str, top: str, cells: Collection[str]) -> Iterator
 
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
-    changed = {name for node in module.all("ALWAYS", "ASSIGN") for name in node.written(*ASSIGN)}
+    writers = module.all("ALWAYS", "ASSIGN", "TASK", "FUNCTION")
+    assigns = [part for node in writers for part in node.all(*ASSIGN)]
+    changed = reached(target for part in [*assigns, *_driven(module, modules)] for target in part.targets())
     filled = {name for node in module.all("INITIAL") for name in node.written(*ASSIGN)}
-    fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR") | module.counters()
-    fixed |= filled & module.names("MEMORY") - changed
+    fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR")
+    fixed |= {name for name in filled & module.names("MEMORY") if not {name, name[1:]} & changed}
     initial, line, declared = set[str](), module.line, module.names(*DECLARED)
     interfaces = {name for name, node in modules.items() if node.kind == "INTERFACE"}
     inside = module.names("GENBLOCK", "BLOCK", "INTERFACEPORT")
     inside |= {node.name for node in module.all("CELL") if node.names("CELLTYPE") <= interfaces}
     signed = {node.name for node in module.all("WIRE") if "signed" in node.rest} - fixed
+    # integers have more bits than a memory may be selected by
+    short = {node.name for node in module.all("WIRE") if "signed" in node.rest and "range=[31:0]" not in node.rest}
+    functions = {
+        node.name
+        for node in module.all("FUNCTION")
+        if any(part.name in short and part.name[1:] == node.name[1:] for part in node.children)
+    }
     lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
     for node in module.all():
         line = node.line or line
@@ -159,6 +185,13 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
         terms = node.all(*_SUMS) if node.kind == "IDENTIFIER" and node.name in lists else ()
         if any(term.names("IDENTIFIER") - fixed for term in terms):
             yield line, f"select from {node.name[1:]} by a sum"
+        indices = node.children if node.kind == "IDENTIFIER" and node.name in lists else ()
+        if any(
+            term.kind == "TO_SIGNED" or term.name in functions or (term.name in short and not term.children)
+            for place in indices
+            for term in place.all()
+        ):
+            yield line, f"select from {node.name[1:]} by a number with a sign"
         if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
             yield line, _WORDS.get(node.kind, f"use {node.name}")
         for kind, digits, words in _ITEMS:
@@ -175,7 +208,7 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
         if node.kind == "TASK" and any("output" in port.rest and "signed" in port.rest for port in node.children):
             yield line, f"have an output with a sign in {node.name[1:]}"
         if node.kind in ("FUNCTION", "TASK"):
-            counted = {target.name for loop in node.all("FOR") for target in loop.targets()} - node.names("WIRE")
+            counted = node.names("COUNTER") - node.names("WIRE")
             for name in (node.written(*ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
         if node.kind == "INITIAL":
@@ -185,6 +218,14 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
             initial |= node.written(*ASSIGN).keys()
         if node.kind == "ALWAYS":
             yield from _misread_block(node, module, fixed)
+
+
+def _driven(module: Node, modules: Mapping[str, Node]) -> Iterator[Node]:
+    """The links of cells to ports that are not known to be inputs."""
+    for cell in module.all("CELL"):
+        ports = [port for name in cell.names("CELLTYPE") & modules.keys() for port in modules[name].all("WIRE")]
+        inputs = {port.name for port in ports if "input" in port.rest}
+        yield from (link for link in cell.all("ARGUMENT") if link.name not in inputs)
 
 
 def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -204,17 +245,17 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
         return
     for name, line in later.items():
         yield line, f"assign {name[1:]} by <= in a block without a clock"
-    own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()} - body.counters()
+    own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()}
     variables = {name: set[str]() for name in own}
     variables |= {node.name: node.parts for node in module.all("WIRE") if node.name in own}
     for node in body.read_early(variables, set()) if own & body.read(()).keys() else ():
         yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
     needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
-    listed = {
-        event.children[0].name for event in block.children if event.kind == "EDGE" if not event.children[0].children
-    }
-    for name in needed.keys() - listed if "EDGE" in kinds else ():
-        yield needed[name], f"read {name[1:]} outside the list of its block always"
+    events = [event.children[0] for event in block.children if event.kind == "EDGE"]
+    listed = {event.name + event.member for event in events if not event.children}
+    for node in body.all("IDENTIFIER") if events else ():
+        if node.name in needed and not listed & {node.name, node.name + node.member}:
+            yield node.line, f"read {node.name[1:]} outside the list of its block always"
     if not needed and not {node.name for node in block.children} & {"always_comb", "always_latch"}:
         yield block.line, "have a block always that reads nothing"
 

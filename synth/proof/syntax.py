@@ -1,7 +1,7 @@
 """The syntax tree of Verilog as Yosys dumps it, before any simplification."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from synth.proof.gates import NetlistError
@@ -76,23 +76,16 @@ class Node:
         parts = self.children if self.kind == "CONCAT" else self.children[:1]
         return [target for part in parts for target in part.targets()]
 
-    def counters(self) -> set[str]:
-        """The variables that loops count, and nothing else writes."""
-        loops = list(self.all("FOR", "GENFOR"))
-        heads = {id(step) for loop in loops for step in (loop.children[0], loop.children[2])}
-        written = {node.name for step in self.all(*ASSIGN) if id(step) not in heads for node in step.targets()}
-        return {node.name for loop in loops for node in loop.targets()} - written
-
     def written(self, *kinds: str) -> dict[str, int]:
         """Lines of the variables that are written here, but not declared here."""
-        inner = self.names("WIRE") | self.counters()
+        inner = self.names("WIRE")
         nodes = [target for node in self.all(*kinds) for target in node.targets()]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
     def read(self, inner: Collection[str] | None = None) -> dict[str, int]:
         """The same for variables that are read."""
         targets = {id(node) for assign in self.all(*ASSIGN) for node in assign.targets()}
-        inner = self.names("WIRE") | self.counters() if inner is None else inner
+        inner = self.names("WIRE") if inner is None else inner
         nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
@@ -112,7 +105,8 @@ class Node:
         targets = self.targets() if self.kind == "ASSIGN_EQ" else []
         branches = []
         for child in [*self.children[1:], *targets] if targets else self.children:
-            branch = set(done) if self.kind in ("CASE", "FOR", "WHILE", "REPEAT") else done
+            is_sure = child is self.children[0] or self.kind not in ("CASE", "FOR", "WHILE", "REPEAT")
+            branch = done if is_sure else set(done)
             for below in child.children if child in targets else [child]:
                 yield from below.read_early(variables, branch)
             branches += [branch] if child.kind.startswith("COND") else []
@@ -143,7 +137,36 @@ def forest(dump: str) -> list[Node]:
         declared = {node.name for node in items if node.kind in DECLARED}
         for node in scope.all("IDENTIFIER", *DECLARED) if declared else ():
             node.name = chr(0xE000 + number) + node.name[1:] if node.name in declared else node.name
+    for module in path[0][1].children:
+        _count(module)
     return path[0][1].children
+
+
+def _count(module: Node) -> None:
+    """Make counters of loops nodes of another kind, COUNTER, where they are constants.
+
+    That is in their own loops, behind the first assignment, unless something else writes them; and in the heads of the
+    loops, unless something else reads them.
+    """
+    loops, variables = list(module.all("FOR")), module.names("WIRE")
+    heads = [target for loop in loops for step in (loop.children[0], loop.children[2]) for target in step.targets()]
+    targets = {id(node): node for step in module.all(*ASSIGN) for node in step.targets()}
+    written = reached(targets[place] for place in targets.keys() - {id(head) for head in heads})
+    counters = {node.name for node in heads if not node.member and not node.children} & variables
+    counters -= {name for name in counters if {name, name[1:]} & written}
+    for loop in loops:
+        counted = {node.name for node in loop.targets()} & counters
+        for node in (node for part in loop.children[1:] for node in part.all("IDENTIFIER")):
+            node.kind = "COUNTER" if node.name in counted and id(node) not in targets else node.kind
+    read = reached(node for node in module.all("IDENTIFIER") if id(node) not in targets)
+    for head in heads:
+        head.kind = "IDENTIFIER" if head.name not in counters or {head.name, head.name[1:]} & read else "COUNTER"
+
+
+def reached(nodes: Iterable[Node]) -> set[str]:
+    """The names of variables, and those at the end of paths without the character before."""
+    names = {node.name for node in nodes}
+    return names | {name.rpartition(".")[2] for name in names if "." in name}
 
 
 def _resolve(tree: Node) -> None:

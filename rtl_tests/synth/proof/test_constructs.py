@@ -63,6 +63,12 @@ NAMED = re.compile(
     r"(?<=undriven nets): bits, by (x|a select|the undriven net \w+) \(line 2\)(, .* \(line 2\))*$", re.M
 )
 """What a message says of undefined values: the outputs, and where the values come from."""
+WORD = "use {}, a word of SystemVerilog, in a .v file"
+SELECTED = "must select from z by an index of no more bits than its words need, the first one word 0 (line 2)"
+FILLED = "integer i; initial for (i = 0; i < 16; i = i + 1) z[i] = 1;"
+COUNTED = "integer i; reg z;"
+LOOPS = "if (code[0]) for (i = 0; i < 1; i = i + 1) z = code[0]; else for (i = 0; i < 2; i = i + 1) z = code[0];"
+"""Behind them i is 1 if code[0] is, else 2."""
 ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
 TABLE = [
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
@@ -75,8 +81,8 @@ TABLE = [
     ),
     (
         "sum of short parameters for another",
-        "localparam [3:0] A = 15, B = 1; wire k; inner #(.N(A + B)) s (k); assign bits = k ? r : 16'd0; endmodule"
-        " module inner #(parameter N = 3) (output y); assign y = N == 0;",
+        "localparam [3:0] A = 15, B = 1; wire k; inner11 #(.N(A + B)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner11 #(parameter N = 3) (output y); assign y = N == 0;",
         "give a parameter a sum of short constants",
     ),
     (
@@ -549,6 +555,136 @@ TABLE = [
         " output reg [15:0] y); always @(posedge clk) y <= #1 a;",
         DELAY,
     ),
+    (
+        "index that is longer than a memory needs",
+        f"reg z [0:15]; {FILLED} assign bits = z[code] ? r : 0;",
+        SELECTED,
+    ),
+    (
+        "index below a memory",
+        f"reg z [4:11]; {FILLED} assign bits = z[code[3:0]] ? r : 0;",
+        SELECTED,
+    ),
+    (
+        "indices of memories",
+        f"reg z [0:15]; {FILLED} wire [31:0] n = code[3:0]; reg y [9:8]; initial begin y[8] = 1; y[9] = 1; end"
+        " integer k; reg m; always @* begin k = code[3:0]; m = z[k]; end"
+        " assign bits = z[n] & m & y[{3'd4, code[0]}] ? r : 0;",
+        None,
+    ),
+    (
+        "index with a sign",
+        f"reg z [0:15]; {FILLED} wire signed [3:0] n = code; assign bits = z[n] ? r : 0;",
+        "select from z by a number with a sign",
+    ),
+    (
+        "index that becomes one with a sign",
+        f"reg z [0:15]; {FILLED} assign bits = z[$signed(code[3:0])] ? r : 0;",
+        "select from z by a number with a sign",
+    ),
+    (
+        "index of a function with a sign",
+        "function signed [3:0] f; input [3:0] a; f = a; endfunction"
+        f" reg z [0:15]; {FILLED} assign bits = z[f(code[3:0])] ? r : 0;",
+        "select from z by a number with a sign",
+    ),
+    (
+        "bits of a number with a sign as an index",
+        f"reg z [0:15]; {FILLED} wire signed [3:0] n = code; assign bits = z[n[3:0]] ? r : 0;",
+        None,
+    ),
+    (
+        "memory that a task writes",
+        "reg z [0:1]; initial begin z[0] = 0; z[1] = 1; end task t; input a; z[0] = a; endtask always @* t(code[0]);"
+        " function f; input a; f = a | z[0]; endfunction assign bits = f(1'b0) == code[0] ? r : 0;",
+        INITIAL.format("z"),
+    ),
+    (
+        "memory that is written by its path",
+        "generate if (1) begin : g reg z [0:1]; initial begin z[0] = 0; z[1] = 1; end reg m; wire s = code[7];"
+        " always @(s) m = s ? z[0] : z[0]; end endgenerate always @* g.z[0] = code[0];"
+        " assign bits = g.m == code[0] ? r : 0;",
+        INITIAL.format("z"),
+    ),
+    (
+        "counter before its loop",
+        f"{COUNTED} reg n; always @* begin n = i == 1; {LOOPS} end assign bits = n == z ? r : 0;",
+        "read i in its block before all of it is assigned there",
+    ),
+    (
+        "counter in its own head",
+        "integer i; reg [15:0] n; always @* begin n = 0; for (i = i - i; i < 16; i = i + 1) n[i] = r[i]; end"
+        " assign bits = n;",
+        "read i in its block before all of it is assigned there",
+    ),
+    (
+        "counter of another block",
+        f"{COUNTED} always @* {LOOPS} wire s = code[7]; reg m; always @(s) m = s ? i == 1 : i == 1;"
+        " assign bits = m == z ? r : 0;",
+        "read i outside the list of its block always",
+    ),
+    (
+        "counter by its path",
+        f"generate if (1) begin : g {COUNTED} always @* {LOOPS} end endgenerate wire s = code[7]; reg m;"
+        " always @(s) m = s ? g.i == 1 : g.i == 1; assign bits = m == g.z ? r : 0;",
+        "read g.i outside the list of its block always",
+    ),
+    (
+        "counter of a block in a function",
+        f"{COUNTED} always @* {LOOPS} function f; input a; f = a | i == 1; endfunction"
+        " assign bits = f(1'b0) == z ? r : 0;",
+        "use i in f, whose argument it is not",
+    ),
+    (
+        "counter of a block in a task",
+        f"{COUNTED} always @* {LOOPS} reg m; task t; output a; a = i == 1; endtask always @(code[7]) t(m);"
+        " assign bits = m == z ? r : 0;",
+        "use i in t, whose argument it is not",
+    ),
+    (
+        "race of a counter",
+        f"{COUNTED} always @(posedge clk) {LOOPS} reg [15:0] m; always @(posedge clk) m <= i == 1 ? r : r;"
+        " assign bits = m;",
+        "assign i by = in a clocked block and use it elsewhere",
+    ),
+    (
+        "counters",
+        "integer i, j; reg [15:0] n; reg m; always @* begin for (i = 0; i < 4; i = i + 1)"
+        " for (j = 0; j < 4; j = j + 1) n[4 * i + j] = r[4 * i + j]; m = i == 4; end assign bits = m ? n : 0;",
+        None,
+    ),
+    (
+        "sequence",
+        "wire sequence, n; or #20 (n, r[1], 1'b0); wire endsequence; assign bits = {r[15:2], n, r[0]};",
+        WORD.format("sequence"),
+    ),
+    (
+        "class",
+        "wire class = code[0]; reg m; always @(class or r) m = class ? r[0] : r[0]; wire n; or #20 (n, r[1], 1'b0);"
+        " assign bits = {r[15:2], n, m};",
+        WORD.format("class"),
+    ),
+    (
+        "final",
+        "reg final; reg [15:0] m; always @(posedge clk) begin final = 0; m <= #1 16'd0; m <= r; end assign bits = m;",
+        WORD.format("final"),
+    ),
+    (
+        "int",
+        "localparam [3:0] int = 15; localparam C = int + 4'd1; assign bits = C == 0 ? r : r;",
+        WORD.format("int"),
+    ),
+    (
+        "expect",
+        "reg n; task expect; input a; n = a; endtask always @* expect (code[0]); assign bits = r;",
+        WORD.format("expect"),
+    ),
+    (
+        "words of SystemVerilog",
+        "wire \\class = r[0], bit = r[1], byte = r[2], do = r[3], unique = r[4], priority = r[5], type = r[6],"
+        " var = r[7]; assign bits = {r[15:8], var, type, priority, unique, do, byte, bit, \\class };",
+        None,
+    ),
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
 SYSTEM_TABLE = [
@@ -695,6 +831,48 @@ SYSTEM_TABLE = [
         " always @(k) m = k ? r : r; assign bits = m;",
         "read r outside the list of its block always",
     ),
+    (
+        "list with a member",
+        "struct packed {logic a; logic [6:0] b;} s; assign s = code; reg [7:0] m; always @(s.a) m = s;"
+        " assign bits = m == code ? r : 0;",
+        "read s outside the list of its block always",
+    ),
+    (
+        "list with another member",
+        "struct packed {logic a; logic [6:0] b;} s; assign s = code; reg [6:0] m; always @(s.a) m = s.b;"
+        " assign bits = m == code[6:0] ? r : 0;",
+        "read s outside the list of its block always",
+    ),
+    (
+        "list with members",
+        "struct packed {logic a; logic [6:0] b;} s; assign s = code; reg [7:0] m; always @(s.a or s.b) m = {s.a, s.b};"
+        " assign bits = m == code ? r : 0;",
+        None,
+    ),
+    (
+        "index of a type with a sign",
+        "reg z [0:255]; integer i; initial for (i = 0; i < 256; i = i + 1) z[i] = 1; byte n; assign n = code;"
+        " assign bits = z[n] ? r : 0;",
+        "select from z by a number with a sign",
+    ),
+    (
+        "part at a number with a sign",
+        "wire [3:0][1:0] n; assign n = 8'd0; wire signed [1:0] k = code; assign bits = n[k] == 0 ? r : 0;",
+        "select from n by a number with a sign",
+    ),
+    (
+        "memory that a port drives",
+        "logic z [0:1]; initial begin z[0] = 0; z[1] = 1; end inner12 s (.a(code[0]), .y(z[0])); function f; input a;"
+        " f = a | z[0]; endfunction assign bits = f(1'b0) == code[0] ? r : 0; endmodule"
+        " module inner12 (input a, output y); assign y = a;",
+        INITIAL.format("z"),
+    ),
+    (
+        "memory at an input",
+        "logic z [0:1]; initial begin z[0] = 0; z[1] = 1; end wire k; inner12 s (.a(z[code[0]]), .y(k));"
+        " assign bits = k == code[0] ? r : 0; endmodule module inner12 (input a, output y); assign y = a;",
+        None,
+    ),
     ("typed", "typedef enum logic [1:0] {A, B} t; t e; assign e = A; assign bits = e == A ? r : 16'd0;", None),
 ]
 FREE = [
@@ -712,7 +890,7 @@ FREE = [
     ("sum out of range", "wire [5:0] n = 6'd0; assign bits = n[code[0] + 6] ? 16'd0 : r;"),
     (
         "word out of range",
-        "reg k [0:5]; integer i; initial for (i = 0; i < 6; i = i + 1) k[i] = 0; assign bits = k[code[7:4]] ? 0 : r;",
+        "reg k [0:5]; integer i; initial for (i = 0; i < 6; i = i + 1) k[i] = 0; assign bits = k[code[6:4]] ? 0 : r;",
     ),
     (
         "word without a value",
@@ -851,6 +1029,25 @@ def test_two_readers_that_differ_on_one_input(tmp_path, capsys, monkeypatch, con
     assert "equal" not in [record.verdict for record in EvidenceStore(evidence)]
 
 
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (
+            "wire [3:0] n; not g [0:3] (n, code[3:0]); assign bits = n ? r : r;",
+            "cannot be mapped: mine.v:2: ERROR: Cell arrays of primitives are currently not supported.",
+        ),
+        (
+            "wire \\g[0].m ; generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g wire m; assign m = 1'b1; end"
+            " endgenerate assign bits = \\g[0].m ? r : 0;",
+            "must not have a name with a point that is also the path of a signal in a block",
+        ),
+    ],
+    ids=["gates side by side", "two names"],
+)
+def test_what_a_reader_does_not_support_is_named(tmp_path, capsys, body, sentence):
+    assert message(tmp_path, capsys, module(body), False) == f"hwgen: --verilog: mine {sentence}\n"
+
+
 def test_what_yosys_cannot_parse_is_a_syntax_error(tmp_path, capsys):
     text = message(tmp_path, capsys, module("right #(.N(1)) s (); assign bits = ;"), False)
     assert text.startswith("hwgen: --verilog: mine cannot be mapped: mine.v:2: ERROR: syntax error")
@@ -947,6 +1144,7 @@ def test_verilator_refutes_nothing_that_verify_accepts(tmp_path):
     unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list", "line", "delay in seconds"}
     unread |= {"string from one condition to another", "condition in a string", "z in casez"}
     unread |= {"output of a task with a sign", "counter that overflows"}
+    unread |= {"sequence", "class", "final", "int", "expect", "words of SystemVerilog"}
     rows = [row for row in TABLE if row[0] not in unread]
     options = [
         "--binary",

@@ -18,7 +18,7 @@ import pytest
 
 from hwgen.__main__ import main
 from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import build
+from hwgen.blocks.catalog import BLOCKS, build
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from rtl_tests.support.blocks import texts
@@ -95,6 +95,38 @@ def test_a_users_own_file_is_checked(tmp_path, capsys):
     record = json.loads(next((tmp_path / "evidence").glob("mine.mine.v.*.json")).read_text())
     assert record["verdict"] == "different"
     assert record["counterexamples"][0]["inputs"] == {"bits": "0x3c01"}
+
+
+WRONG = {
+    "decoder": {},
+    "encoder": {"source": "ocp_e4m3"},
+    "quantizer": {"source": "bfloat16", "lanes": 1},
+    "mac": {"accumulator": "exact"},
+    "dot": {"accumulator": "exact", "lanes": 2},
+    "pe": {"accumulator": "exact", "lanes": 2},
+    "readout": {"target": "e2m1", "terms": 1},
+    "amax": {"source": "ocp_e4m3", "lanes": 2, "policy": "rceil"},
+    "random": {"width": 16, "random_bits": 5},
+}
+"""Options of a small module of each block."""
+
+
+@pytest.mark.parametrize("kind", [kind for kind, block in BLOCKS.items() if block.generated])
+def test_a_wrong_module_of_each_block_differs(tmp_path, capsys, kind):
+    """One bit of the first operand is inverted; a block without operands takes its next state from another bit."""
+    design = build(kind, *([] if kind == "random" else ["e2m1"]), **WRONG[kind])
+    operand = next((port for port in design.ports if port.direction == "input" and port.width > 1), None)
+
+    def wrong(text):
+        if operand is None:
+            return text.replace("state[2] ^ state[4]", "state[2] ^ state[5]", 1)
+        head, end, body = text.partition(");\n")
+        body = re.sub(rf"\b{operand.name}\b", "operand", body)
+        return f"{head}{end}  wire [{operand.width - 1}:0] operand = {operand.name} ^ 1;\n{body}"
+
+    words = design.command().split() + own(tmp_path, design, wrong)
+    assert main(["verify", *words, "--jobs", "1"]) == 1
+    assert capsys.readouterr().out.startswith("mine: differs from the reference model\n")
 
 
 @pytest.mark.parametrize(
