@@ -77,7 +77,7 @@ _FAILURE = re.compile(r"ERROR: [^\n]*\bslang_frontend\.cc:\d+|wasm trap: call st
 """What slang says of what it does not know, and of functions that call themselves."""
 
 _SAME_NAME = "Assert `count_id(wire->name) == 0' failed"
-"""What slang says of two signals with the same name, one of which is in a block."""
+"""What slang says of two signals with the same name where one is in a block."""
 
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""

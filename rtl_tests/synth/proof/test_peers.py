@@ -387,10 +387,10 @@ def test_guarded_files_are_included_as_icarus_does(tmp_path, monkeypatch, text, 
         return [line for line in lines if line and not line.startswith(("`line", "`define"))]
 
     Path("alone").mkdir()  # without the files to include, which Icarus then misses
-    wanted = preprocessed("m.v")
-    assert wanted[-1] == "end"
+    expected = preprocessed("m.v")
+    assert expected[-1] == "end"
     Path("alone/m.v").write_text(sources(named(["m.v"], define=macros)).text)
-    assert preprocessed("alone/m.v") == wanted
+    assert preprocessed("alone/m.v") == expected
 
 
 def test_guarded_files_are_read_once_for_each_that_includes_them(tmp_path, monkeypatch):
