@@ -3,7 +3,7 @@
 import argparse
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,21 +16,24 @@ from hwgen.blocks.arguments import code_format
 from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area import liberty
-from synth.area.digest import sha256
+from synth.area.digest import ROOT, sha256
 from synth.area.jobs import Job
 from synth.area.rows import Row
 from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store
 from synth.cli.checks import check_jobs, check_renamings, print_failures
-from synth.proof.evidence import Evidence, EvidenceStore
+from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
 from synth.report import compare, load
 from synth.report.chapters.accuracy import ratios
+from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
 from synth.report.points import DEFAULT
 from synth.report.write import RENEWED, render
 
+VERDICTS = ROOT / "docs" / "proofs.csv"
+"""Verdicts on the program's modules; part of the clone alone."""
 _Older = tuple[Sequence[Row] | None, float | None]
 """Rows of an older report, and the share by which figures may grow."""
 
@@ -72,7 +75,7 @@ def report(arguments: argparse.Namespace) -> int:
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
         with about("--evidence"):
-            evidence = _evidence(arguments.evidence, jobs)
+            evidence = _evidence(arguments.evidence, jobs, rows)
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
         others: dict[str, Any] = (
@@ -170,12 +173,36 @@ def _formats(text: str | None) -> dict[str, Format]:
     return {fmt.name: fmt for fmt in named.values()}
 
 
-def _evidence(name: str, jobs: Sequence[Job]) -> list[Evidence]:
-    """The records in a folder that are of this version of the program, its tools, and the Verilog of the jobs."""
-    folder = Path(name)
-    if not folder.is_dir():
-        return []
+def _evidence(name: str, jobs: Sequence[Job], rows: Sequence[Row] = ()) -> list[Evidence]:
+    """The evidence in a folder and then, on other modules of the jobs and rows, that of the documentation's table."""
     verilog = {job.top: sha256(job.verilog) for job in jobs}
+    records = _recorded(Path(name), verilog) if Path(name).is_dir() else []
+    known = {record.module for record in records if record.is_emitted}
+    modules = dict.fromkeys([*verilog.items(), *((row.name, row.verilog_sha256) for row in rows)])
+    return [*records, *_by_table((module, digest) for module, digest in modules if module not in known)]
+
+
+def _by_table(modules: Iterable[tuple[str, str]]) -> Iterator[Evidence]:
+    """Equal verdicts of the documentation's table on modules, given by name and SHA-256 of their Verilog.
+
+    Rows of another Verilog, or of another program than today's, do not count.
+    """
+    rows, program = read_verdicts(VERDICTS), f"; program {sha256(*program_hashes(True).values())[:16]}; "
+    for module, digest in modules:
+        row = rows.get(module)
+        if row is None or row.verdict != EQUAL or not digest.startswith(row.verilog) or program not in row.basis:
+            continue
+        method, names = row.basis.split(program)
+        tools = dict(name.split(" ", 1) for name in names.split(", "))
+        base, _, exponent = row.inputs.partition("^")
+        inputs, kind = int(base) ** int(exponent or 1), PROVED if "bitwuzla" in tools else SWEPT
+        command, hashes = f"hwgen verify all --only {module}", {"verilog": digest}
+        method += f"; {BY_TABLE}"
+        yield Evidence(module, command, EMITTED, [], kind, method, inputs, hashes, tools, inputs, EQUAL)
+
+
+def _recorded(folder: Path, verilog: Mapping[str, str]) -> list[Evidence]:
+    """The records in a folder that are of this version of the program, its tools, and this Verilog by module."""
     records = list(EvidenceStore(folder))
     current = [
         record

@@ -326,7 +326,8 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     assert content.verified.startswith(
         "2 of 2 modules equal the reference model on all inputs: 65,536 inputs evaluated, "
     )
-    assert content.verified.endswith(" Equal and measured in this report: multiplier_hif8.")
+    measured = len({(row.name, row.verilog_sha256) for row in data.rows})
+    assert content.verified.endswith(f" Equal and measured in this report: 1 of {measured} modules.")
     assert content.how.count(". ") == 3
     assert content.how.endswith(f"{data.tool}.")
     assert {finding.subject for section in content.sections for finding in section.findings} == {"", *SUBJECTS}
@@ -393,7 +394,7 @@ def test_evidence_of_users_files_proves_only_these(tmp_path):
     ):
         render(replace(data, evidence=(record,)), tmp_path)
         text = (tmp_path / "report.md").read_text()
-        assert f"Equal and measured in this report: {name if counts else 'none'}." in text
+        assert f"Equal and measured in this report: {int(counts)} of 1 modules." in text
     assert r"x\|y \x1b[31m&lt;script>" in text
     assert "\x1b" not in text
     assert "31m&lt;script&gt;" in (tmp_path / "method.html").read_text()
@@ -411,7 +412,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert re.findall('<section id="(.*?)">', pages["area"]) == ["mac"]
     assert re.findall('<section id="(.*?)">', pages["index"]) == ["how"]  # nothing to compare it with
     assert "1 format on 1 target, 1 figure: " in pages["index"]
-    assert "No module had been checked on all inputs when this report was written." in pages["index"]
+    assert "No verdict of this version of the program on these modules is known, " in pages["index"]
     assert pages["area"].count("<figure ") == 1
     assert "<table" not in pages["area"]  # one row is no table
     assert '<dd data-value="100" title=' in pages["area"]

@@ -11,7 +11,12 @@ from synth.report.figures import counted
 from synth.report.measured import Measured
 from synth.report.sections import Cell, Command, Section
 
-UNCHECKED = "No module had been checked on all inputs when this report was written. hwgen verify checks one"
+UNCHECKED = (
+    "No verdict of this version of the program on these modules is known, neither from the folder of evidence nor from "
+    "docs/proofs.csv. hwgen verify checks one"
+)
+BY_TABLE = "by the committed table docs/proofs.csv"
+"""The end of the method of a verdict that was read from the documentation."""
 
 
 def method(report: Report, measured: Measured) -> Section:
@@ -84,7 +89,7 @@ def evidence(checks: Sequence[Evidence]) -> Section:
     for check in checks:
         sources = ([] if check.is_emitted else [check.source]) + check.libraries
         inputs = Cell(power(check.cases), value=check.cases)
-        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds)
+        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds) if check.seconds else "–"
         cells = (check.verdict, inputs, check.method, seconds, check.hashes["verilog"][:12])
         body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
     section.table("Evidence", head, body)
@@ -102,4 +107,6 @@ def sentence(checks: Sequence[Evidence]) -> str:
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
         count = sum(check.verdict == verdict for check in checks)
         text += f"; {count} {verdict}" if count else ""
+    tabled = sum(check.method.endswith(BY_TABLE) for check in checks)
+    text += f"; {tabled} of these verdicts {BY_TABLE}, of this program and this Verilog" if tabled else ""
     return f"{text}."
