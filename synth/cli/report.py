@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import golden
 from golden import Format
@@ -24,7 +24,7 @@ from synth.area.store import Store
 from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
-from synth.report import compare, load
+from synth.report import compare, ledger, load
 from synth.report.chapters.accuracy import ratios
 from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps
@@ -78,24 +78,28 @@ def report(arguments: argparse.Namespace) -> int:
             evidence = _evidence(arguments.evidence, jobs, rows)
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
-        others: dict[str, Any] = (
-            {"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}
-        )
-        others |= {"study": study} if measures or arguments.study is not None else {}
-        earlier = load.areas() if measures else ()
+        others: dict[str, Any] = {
+            **({"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}),
+            **({"study": study} if measures or arguments.study is not None else {}),
+        }
+        earlier, recorded = (load.areas(), ledger.recorded(modules)) if measures else ((), [])
 
-        def written() -> Report:
+        def written(is_stopped: bool = False) -> Report:
             """The report on the outcomes, in its folder."""
             finished = [outcomes[job] for job in jobs if job in outcomes]
             data = replace(with_sweeps(assemble(finished, list(formats), accuracy, evidence), swept), **others)
-            names = dict.fromkeys((*data.formats, *DEFAULT))
-            data = replace(data, ratios=ratios(formats.get(name, name) for name in names))
-            data = with_earlier(data, earlier, len(jobs) - len(finished), modules)
+            data = replace(
+                data, ratios=ratios(formats.get(each, each) for each in dict.fromkeys((*data.formats, *DEFAULT)))
+            )
+            data = replace(
+                with_earlier(data, earlier, recorded, len(jobs) - len(finished), modules), is_stopped=is_stopped
+            )
             with about("-o"), writing(folder):
                 render(data, folder)
             return data
 
-        measure_all(jobs, pool, store, _Renewing(written, folder / "index.html"), outcomes)
+        with _Renewing(written, folder / "index.html") as progress:
+            measure_all(jobs, pool, store, progress, outcomes)
     data = written()
     print(folder / "index.html")
     return max(print_failures([*outcomes.values()]), 0 if older is None else _compared(older, data.rows, above))
@@ -104,10 +108,18 @@ def report(arguments: argparse.Namespace) -> int:
 class _Renewing(Progress):
     """Progress that also writes the report's pages, the first one as ``index``: at first, and every minute."""
 
-    def __init__(self, write: Callable[[], Report], index: Path):
+    def __init__(self, write: Callable[[bool], Report], index: Path):
         super().__init__()
         self._write, self._index = write, index
         self._due = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Where the run is stopped, write pages that wait for no more figures."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt | SystemExit):
+            self._write(True)
 
     def start(self, work: float) -> None:
         """Begin; the first report has only earlier figures."""
@@ -126,7 +138,7 @@ class _Renewing(Progress):
             self._renew()
 
     def _renew(self) -> None:
-        self._write()
+        self._write(False)
         self._due = time.monotonic() + RENEWED
 
 

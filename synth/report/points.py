@@ -93,6 +93,9 @@ def points(report: Report) -> list[Point]:
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
                 delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), command=row.command)
                 found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
+            if row.is_energy and row.target in TARGETS:
+                area = replace(energies.area(row), unit=TARGETS[row.target].unit, samples=1, command=row.command)
+                found.setdefault((*key, AREA), _point(key, AREA, None, area)._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]

@@ -76,7 +76,7 @@ def test_the_first_page_may_have_the_smallest_of_a_step():
     (finding,) = (each for each in chapter_of(Dots.from_json(study())).findings if each.subject)
     assert finding.text == (
         "Gates: aligned13 has the smallest area per product of ocp_e4m3 with 8 lanes (60 NAND2); exact + readout has "
-        "the largest (+204%)."
+        "the largest, +204% (+203.1% to +205.2%)."
     )
 
 
