@@ -318,8 +318,7 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     assert exact.startswith(f"Gates: a MAC with an exact accumulator, compared with one into binary32: {first}")
     assert "a readout to binary32, " in exact
     assert texts[4].startswith(
-        "Test loss of the policy “hif8, adaptive” (scale of the loss, sums in binary32), above that of binary32, "
-        "median and range of 3 seeds: digits "
+        "Test loss with scales above that of binary32, median and range of 3 seeds: “hif8, adaptive” in digits "
     )
     page = pages_of(folder)["index"]
     for answer in content.answers:
