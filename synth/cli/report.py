@@ -21,10 +21,11 @@ from synth.area.jobs import Job
 from synth.area.rows import Row
 from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store
+from synth.cli import compare
 from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
-from synth.report import compare, ledger, load
+from synth.report import ledger, load
 from synth.report.chapters.accuracy import ratios
 from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps

@@ -161,10 +161,9 @@ class Content:
             yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
         texts = []
         for metric in (AREA, ENERGY):
-            limited = ((limit, self._against(metric, limit=limit)) for limit in _LIMITS)
             by_text: dict[str, list[str]] = {}
-            for limit, text in limited:
-                by_text.setdefault(text, []).append(str(limit))
+            for limit in _LIMITS:
+                by_text.setdefault(self._against(metric, limit=limit), []).append(str(limit))
             if shares := [f"{text} within {listing(limits)}" for text, limits in by_text.items() if text]:
                 texts.append(f"{metric} {', '.join(shares)} FO4")
         if texts:

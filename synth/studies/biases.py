@@ -30,3 +30,11 @@ def biases(name: str, rounding: str) -> dict[str, Figure]:
     command = f'python -c "import golden; from synth.studies.biases import biases; print({call})"'
     errors = {kind: golden.rounding_errors(name, x, rounding).bias for kind, x in _data(name).items()}
     return {kind: Figure(bias, bias, bias, command=command) for kind, bias in errors.items()}
+
+
+def better(name: str, rounding: str, base: str) -> tuple[list[str], list[str]]:
+    """Kinds of data, with biases, whose mean a rounding keeps better than another one; and the other kinds."""
+    plain, texts = biases(name, base), dict[bool, list[str]]({True: [], False: []})
+    for kind, bias in biases(name, rounding).items():
+        texts[abs(bias.median) < abs(plain[kind].median)].append(f"{kind} ({bias.median:+.1%})")
+    return texts[True] or ["none"], texts[False] or ["none"]

@@ -81,8 +81,13 @@ def test_the_first_page_may_have_the_smallest_of_a_step():
 
 
 def test_blocks_side_by_side():
-    smallest = "MXFP4 with half a block has the smallest area per product of units with 16 lanes (117.5 NAND2)"
-    assert findings(study())[-1] == f"Gates: {smallest}, no different from NVFP4."
+    """Each unit of a finding has its row; half a block has no errors of its own."""
+    smallest = "NVFP4 has the smallest area per product of units with 16 lanes (117.5 NAND2)"
+    half = "MXFP4 with half a block"
+    assert findings(study())[-1] == f"Gates: {smallest}, no different from {half}."
+    rows = {row[0].text: row for row in chapter_of(Dots.from_json(study())).tables[-1].rows}
+    assert (rows[half][2].text, rows[half][4].text, rows[half][5].text) == ("16", "117.5", "–")
+    assert rows["MXFP4"][5].text == "15.2 dB"
 
 
 def test_areas_of_another_tool_are_not_compared():

@@ -310,8 +310,9 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
             assert str(limit) in re.findall(r"\d+", limits)
     assert texts[1].endswith("scripts are further apart, so that the sign may change with the limit.")
     assert texts[2].startswith(
-        "Gates: ocp_e5m2 has the smallest MAC of the 8-bit formats with an SNR of at least 30 dB "
+        "Gates: ocp_e5m2 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
     )
+    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
     assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
     exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
     first = "hif8 +60% (+58.5% to +61.1%; 93 bits), "
@@ -513,7 +514,8 @@ def test_nothing_is_claimed_of_one_sample(data, tmp_path):
     findings = {section.anchor: [finding.text for finding in section.shown] for section in content.sections}
     assert {anchor for anchor, texts in findings.items() if texts} == {"evidence", "method"}
     assert findings["method"] == [
-        "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
+        "No cell library was measured for this report; docs/sky130.json and docs/fast.md have MACs on sky130. hwgen "
+        "report --liberty FILE adds one, with a column in every table."
     ]
     captions = {chart.caption for section in content.sections for chart in section.charts}
     assert captions == {""}

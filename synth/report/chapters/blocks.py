@@ -1,6 +1,5 @@
 """The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
 
-from collections.abc import Mapping
 from itertools import product
 
 from synth.area.rows import Row
@@ -9,7 +8,7 @@ from synth.report.figures import Figure, have_spreads, listing, number, ranged, 
 from synth.report.measured import Column, Measured, figure, find, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
 from synth.report.sections import Cell, Section, figure_cell
-from synth.studies.biases import biases
+from synth.studies.biases import better, biases
 from synth.studies.dots import FORMAT, LANES, Dots, readout
 
 
@@ -122,30 +121,22 @@ def encoders(measured: Measured) -> Section | None:
             about = "rounding and saturation" if len(series) > 1 else "rounding"
             section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))
     if pairs:
-        plain, hybrid = (biases(studied, mode) for mode in (first, second))
-        both = {first: plain, second: hybrid}
+        both = {mode: biases(studied, mode) for mode in (first, second)}
         values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in both.items()}
-        name = f"{studied}: mean change of magnitudes by rounding"
-        section.chart("", charts.groups(values, name, "mean change of magnitudes [%]", are_points=True))
+        what = "mean change of magnitudes"
+        section.chart("", charts.groups(values, f"{studied}: {what} by rounding", f"{what} [%]", are_points=True))
         shares = [
             f"{text} on {where.title}"
             for where, (base, other) in pairs.items()
             if (text := ranged(other, base, f"{number(other.median)} against {number(base.median)} {base.unit}"))
         ]
         text = f"{studied} encoder with {second} rounding, compared with {first}: {listing(shares or [''])}."
-        section.find(f"{text} {_kept(plain, hybrid, second, first)}" if shares else "", "Rounding")
+        kept, lost = map(listing, better(studied, second, first))
+        text += f" {second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
+        section.find(text if shares else "", "Rounding")
         rows_by_target = ((where.head, base, figure_cell(other, base)) for where, (base, other) in pairs.items())
         section.table(f"{studied} encoder: area by rounding", ("target", first, second), rows_by_target)
     return section
-
-
-def _kept(plain: Mapping[str, Figure], other: Mapping[str, Figure], name: str, base: str) -> str:
-    """In which data the ``other`` rounding, by its ``name``, keeps the mean better than the ``plain`` one."""
-    texts: dict[bool, list[str]] = {True: [], False: []}
-    for kind, bias in other.items():
-        texts[abs(bias.median) < abs(plain[kind].median)].append(f"{kind} ({bias.median:+.1%})")
-    kept, lost = (listing(known or ["none"]) for known in (texts[True], texts[False]))
-    return f"{name.capitalize()} keeps mean magnitudes better than {base} in {kept}, and worse in {lost}."
 
 
 def accumulators(measured: Measured, dots: Dots | None = None) -> Section | None:

@@ -9,6 +9,7 @@ from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED,
 from synth.report.data import Report
 from synth.report.figures import counted
 from synth.report.measured import Measured
+from synth.report.plan import TERMS
 from synth.report.sections import Cell, Command, Section
 
 UNCHECKED = (
@@ -17,6 +18,12 @@ UNCHECKED = (
 )
 BY_TABLE = "by the committed table docs/proofs.csv"
 """The end of the method of a verdict that was read from the documentation."""
+
+_NAMES = (
+    "In a pair a+b a pin for each operand selects its format. The accumulator exact is a fixed-point "
+    f"register for the sum of {TERMS:,} products without rounding; alignedT truncates addends of a step T bits below "
+    "the largest exponent among them; the others are formats, which are rounded to in each step."
+)
 
 
 def method(report: Report, measured: Measured) -> Section:
@@ -34,10 +41,14 @@ def method(report: Report, measured: Measured) -> Section:
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
-    names = dict.fromkeys(part for row in report.rows for part in row.format.split("+"))
-    section.table("Names of formats", ("name", "bits", "exponent / fraction", "defined by"), map(_named, names))
+    studies = (study for study in (report.speeds, report.energies, report.dots) if study)
+    rows = [*report.rows, *(row for study in studies for row in study.rows)]
+    names = dict.fromkeys(part for row in rows for part in row.format.split("+"))
+    head = ("name", "bits", "exponent / fraction", "defined by")
+    section.table("Names of formats", head, map(_named, names), _NAMES)
     if not any(row.target == LIBERTY for row in report.rows):
-        text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
+        text = "No cell library was measured for this report; docs/sky130.json and docs/fast.md have MACs on sky130. "
+        text += "hwgen report --liberty FILE adds one, with a column in every table."
         section.find(text)
     return section
 

@@ -147,8 +147,8 @@ def _trained(section: Section, study: Study) -> None:
     text = f"Test loss with scales above that of {BASE}, median and range of {seeds}: {listing(texts)}."
     answers: dict[str, list[str]] = {}
     for claim in claims.CLAIMS:
-        task = study.tasks.get(claim.task)
-        judged = claims.verdict(claim, task) if task and (claim.first, claim.second) == (_UNSCALED, _PAIR) else None
+        where = study.tasks.get(claim.task)
+        judged = claims.verdict(claim, where) if where and (claim.first, claim.second) == (_UNSCALED, _PAIR) else None
         if judged:
             words = _OWN_WORDS.get(judged.text, (judged.text,))[0]
             mean = "" if math.isnan(judged.mean) else f" ({_excess(judged.mean)})"
