@@ -348,7 +348,7 @@ def test_what_was_not_measured_cannot_be_chosen(opened):
     assert page.get_by_label("Accumulator").input_value() in known
     assert {"binary32", "exact"} < known <= {"binary32", "exact", "aligned13"}
     assert page.locator("#compare .verdict").inner_text().startswith("At any speed, dot product of 8 into ")
-    assert page.locator("#compare .missing").count() < 8
+    assert shown(page)["hif8"]["area"][0] != "not measured"
     page = opened(address="#compare&formats=hif8,e5m2b1&unit=dot&accumulator=binary16")
     assert page.get_by_label("Accumulator").input_value() == "binary16"
     words = page.locator("#compare .verdict").inner_text()
@@ -366,7 +366,7 @@ def test_no_command_is_shown_for_an_encoder_of_a_pair(opened):
     page = opened(address=f"#compare&formats={PAIR},hif8&unit=encoder&target=ecp5".replace("+", "%2B"))
     commands = page.locator("#compare pre").text_content()
     assert "hwgen area encoder --format hif8" in commands
-    assert PAIR not in commands
+    assert f"--format {PAIR}" not in commands
     page = opened(address=f"#compare&formats={PAIR},{P3109_PAIR}&unit=encoder".replace("+", "%2B"))
     words = page.locator("#compare .verdict").inner_text()
     assert words == "Not measured for these formats. Two formats in one unit have no encoder."
