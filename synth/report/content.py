@@ -175,7 +175,7 @@ class Content:
             yield Answer(f"{text}change with the limit.", f"#compare&{urlencode(choice)}")
 
     def _against(self, metric: str, has_figures: bool = False, **choice: Any) -> str:
-        """How their figures compare, with both figures if wanted; empty if one is unknown, or has no spread."""
+        """How their figures compare, with both if ``has_figures``; empty if one is unknown, or has no spread."""
         pair = [chosen(self.points, name, metric, **choice) for name in (_STUDIED, PAIR)]
         first, second = (point and point.figure for point in pair)
         if not first or not second:
