@@ -4,11 +4,11 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import golden
 from golden import Format
@@ -17,21 +17,25 @@ from hwgen.blocks.arguments import code_format
 from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area import liberty
-from synth.area.digest import sha256
+from synth.area.digest import ROOT, sha256
 from synth.area.jobs import Job
 from synth.area.rows import Row
 from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store
+from synth.cli import compare
 from synth.cli.checks import check_jobs, check_renamings, print_failures
-from synth.proof.evidence import Evidence, EvidenceStore
+from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
-from synth.report import compare, load
+from synth.report import ledger, load
 from synth.report.chapters.accuracy import ratios
+from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
 from synth.report.points import DEFAULT
 from synth.report.write import RENEWED, render
 
+VERDICTS = ROOT / "docs" / "proofs.csv"
+"""Verdicts on the program's modules; part of the clone alone."""
 _Older = tuple[Sequence[Row] | None, float | None]
 """Rows of an older report, and the share by which figures may grow."""
 
@@ -73,27 +77,31 @@ def report(arguments: argparse.Namespace) -> int:
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
         with about("--evidence"):
-            evidence = _evidence(arguments.evidence, jobs)
+            evidence = _evidence(arguments.evidence, jobs, rows)
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
-        others: dict[str, Any] = (
-            {"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}
-        )
-        others |= {"study": study} if measures or arguments.study is not None else {}
-        earlier = load.areas() if measures else ()
+        others: dict[str, Any] = {
+            **({"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}),
+            **({"study": study} if measures or arguments.study is not None else {}),
+        }
+        earlier, recorded = (load.areas(), ledger.recorded(modules)) if measures else ((), [])
 
-        def written() -> Report:
+        def written(is_stopped: bool = False) -> Report:
             """The report on the outcomes, in its folder."""
             finished = [outcomes[job] for job in jobs if job in outcomes]
             data = replace(with_sweeps(assemble(finished, list(formats), accuracy, evidence), swept), **others)
-            names = dict.fromkeys((*data.formats, *DEFAULT))
-            data = replace(data, ratios=ratios(formats.get(name, name) for name in names))
-            data = with_earlier(data, earlier, len(jobs) - len(finished), modules)
+            data = replace(
+                data, ratios=ratios(formats.get(each, each) for each in dict.fromkeys((*data.formats, *DEFAULT)))
+            )
+            data = replace(
+                with_earlier(data, earlier, recorded, len(jobs) - len(finished), modules), is_stopped=is_stopped
+            )
             with about("-o"), writing(folder):
                 render(data, folder)
             return data
 
-        measure_all(jobs, pool, store, _Renewing(written, folder / "index.html"), outcomes)
+        with _Renewing(written, folder / "index.html") as progress:
+            measure_all(jobs, pool, store, progress, outcomes)
     data = written()
     print(folder / "index.html")
     return max(print_failures([*outcomes.values()]), 0 if older is None else _compared(older, data.rows, above))
@@ -102,10 +110,18 @@ def report(arguments: argparse.Namespace) -> int:
 class _Renewing(Progress):
     """Progress that also writes the report's pages, the first one as ``index``: at first, and every minute."""
 
-    def __init__(self, write: Callable[[], Report], index: Path):
+    def __init__(self, write: Callable[[bool], Report], index: Path):
         super().__init__()
         self._write, self._index = write, index
         self._due = 0.0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Where the run is stopped, write pages that wait for no more figures."""
+        if kind is not None and issubclass(kind, KeyboardInterrupt | SystemExit):
+            self._write(True)
 
     def start(self, work: float) -> None:
         """Begin; the first report has only earlier figures."""
@@ -124,7 +140,7 @@ class _Renewing(Progress):
             self._renew()
 
     def _renew(self) -> None:
-        self._write()
+        self._write(False)
         self._due = time.monotonic() + RENEWED
 
 
@@ -171,14 +187,38 @@ def _formats(text: str | None) -> dict[str, Format]:
     return {fmt.name: fmt for fmt in named.values()}
 
 
-def _evidence(name: str, jobs: Sequence[Job]) -> list[Evidence]:
-    """The records in a folder that are of this version of the program, its tools, and the Verilog of the jobs."""
-    folder = Path(name)
+def _evidence(name: str, jobs: Sequence[Job], rows: Sequence[Row] = ()) -> list[Evidence]:
+    """The evidence in a folder and then, on other modules of the jobs and rows, that of the documentation's table."""
     if os.path.lexists(name) and not os.path.isdir(name):
         raise BadValue("folder", f"{name!r} is no folder", ": ")
-    if not folder.is_dir():
-        return []
     verilog = {job.top: sha256(job.verilog) for job in jobs}
+    records = _recorded(Path(name), verilog) if Path(name).is_dir() else []
+    known = {record.module for record in records if record.is_emitted}
+    modules = dict.fromkeys([*verilog.items(), *((row.name, row.verilog_sha256) for row in rows)])
+    return [*records, *_by_table((module, digest) for module, digest in modules if module not in known)]
+
+
+def _by_table(modules: Iterable[tuple[str, str]]) -> Iterator[Evidence]:
+    """Equal verdicts of the documentation's table on modules, given by name and SHA-256 of their Verilog.
+
+    Rows of another Verilog, or of another program than today's, do not count.
+    """
+    rows, program = read_verdicts(VERDICTS), f"; program {sha256(*program_hashes(True).values())[:16]}; "
+    for module, digest in modules:
+        row = rows.get(module)
+        if row is None or row.verdict != EQUAL or not digest.startswith(row.verilog) or program not in row.basis:
+            continue
+        method, names = row.basis.split(program)
+        tools = dict(name.split(" ", 1) for name in names.split(", "))
+        base, _, exponent = row.inputs.partition("^")
+        inputs, kind = int(base) ** int(exponent or 1), PROVED if "bitwuzla" in tools else SWEPT
+        command, hashes = f"hwgen verify all --only {module}", {"verilog": digest}
+        method += f"; {BY_TABLE}"
+        yield Evidence(module, command, EMITTED, [], kind, method, inputs, hashes, tools, inputs, EQUAL)
+
+
+def _recorded(folder: Path, verilog: Mapping[str, str]) -> list[Evidence]:
+    """The records in a folder that are of this version of the program, its tools, and this Verilog by module."""
     records = list(EvidenceStore(folder))
     current = [
         record

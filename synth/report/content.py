@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
-from synth.report.figures import compared, counted, have_spreads, listing, number
+from synth.report.figures import counted, listing, number, ranged
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR
 from synth.report.points import AREA, ENERGY, Point, chosen, points
@@ -29,14 +29,14 @@ PAGES = {
     "method": ("Method and proofs", ("method", "evidence", "failures")),
 }
 """Pages: their titles, and their chapters."""
-SUBJECTS = ("Accuracy for area", "Exact accumulators", "Training", "Rounding", "Dot products", "Energy", "Speed")
+SUBJECTS = ("Accuracy for area", "Rounding", "Training", "Exact accumulators", "Dot products", "Energy", "Speed")
 """Findings of chapters that the first page may have, the most important first."""
 _FINDINGS = 5
 _STUDIED = "hif8"
 YEAR = 2026
 """Year of the version, for citations."""
-_LIMIT = 45
-"""A delay in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
+_LIMITS = (45, 48, 51, 75, 100)
+"""Delays in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
 
 
 class Answer(NamedTuple):
@@ -61,7 +61,8 @@ class Content:
 
     def __init__(self, report: Report):
         self.report = report
-        self.measured = Measured(report.rows, report.formats, accuracy.widths(report.ratios or {}))
+        widths = accuracy.widths(report.ratios or {})
+        self.measured = Measured(report.rows, report.formats, widths, report.recorded)
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -108,9 +109,10 @@ class Content:
     def warnings(self) -> list[str]:
         """What a reader must know before anything else."""
         report = self.report
+        what = "the run was stopped, and the same command resumes it"
         known = {
-            f"{counted(report.left, 'job')} not finished. Until then, figures of an earlier run stand for theirs; the "
-            "pages are renewed every minute.": report.left,
+            f"{counted(report.left, 'job')} not finished. Until then, figures of an earlier run stand for theirs; "
+            f"{what if report.is_stopped else 'the pages are renewed every minute'}.": report.left,
             f"Stale figures, measured before these modules changed: {listing(report.stale or [''])}.": report.stale,
             ONE_SAMPLE: any(row.renamings < 2 for row in report.rows),
         }
@@ -153,28 +155,42 @@ class Content:
     def _replaced(self) -> Iterator[Answer]:
         """What :data:`_STUDIED` costs against the pair of formats that it replaces."""
         columns = self.measured.columns.items()
-        known = ((self._against(AREA, target=target), column.title) for target, column in columns)
+        known = ((self._against(AREA, True, target=target), column.title) for target, column in columns)
         if shares := [f"{text} on {title}" for text, title in known if text]:
             text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {_STUDIED}, against one for the pair {PAIR}"
             yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
-        limited = ((metric, self._against(metric, limit=_LIMIT)) for metric in (AREA, ENERGY))
-        if texts := [f"{metric}: {text}" for metric, text in limited if text]:
-            text = f"Within {_LIMIT} FO4, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
-            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMIT}
-            yield Answer(f"{text}{listing(texts)}.", f"#compare&{urlencode(choice)}")
+        texts = []
+        for metric in (AREA, ENERGY):
+            by_text: dict[str, list[str]] = {}
+            for limit in _LIMITS:
+                by_text.setdefault(self._against(metric, limit=limit), []).append(str(limit))
+            if shares := [f"{text} within {listing(limits)}" for text, limits in by_text.items() if text]:
+                texts.append(f"{metric} {', '.join(shares)} FO4")
+        if texts:
+            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMITS[0]}
+            text = f"At a speed, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
+            text += (
+                f"{'; '.join(texts)}. Spreads are those of renamings: scripts are further apart, so that the sign may "
+            )
+            yield Answer(f"{text}change with the limit.", f"#compare&{urlencode(choice)}")
 
-    def _against(self, metric: str, **choice: Any) -> str:
-        """How their figures compare, with both; empty if one is unknown, or has no spread."""
+    def _against(self, metric: str, has_figures: bool = False, **choice: Any) -> str:
+        """How their figures compare, with both if ``has_figures``; empty if one is unknown, or has no spread."""
         pair = [chosen(self.points, name, metric, **choice) for name in (_STUDIED, PAIR)]
         first, second = (point and point.figure for point in pair)
-        if not first or not second or not have_spreads((first, second)):
+        if not first or not second:
             return ""
-        return f"{compared(first, second)} ({number(first.median)} against {number(second.median)} {first.unit})"
+        both = f"{number(first.median)} against {number(second.median)} {first.unit}"
+        return ranged(first, second, *([both] if has_figures else []))
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
         """Charts of the first page: area, area against delay, and worth; each with its chapter and page."""
-        chosen = {"mac": "compared with the smallest", "speed": "built for area", "training": "Loss against area"}
+        chosen = {
+            "mac": "compared with the smallest",
+            "speed": "Area against delay: MAC",
+            "training": "Loss against area",
+        }
         found = []
         for section in self.sections:
             charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
@@ -187,9 +203,12 @@ class Content:
         checks = self.report.evidence
         if not checks:
             return f"{method.UNCHECKED}."
-        measured = {(row.name, row.verilog_sha256) for row in self.report.rows}
-        equal = [module[0] for module in method.proved(checks) if module in measured]
-        return f"{method.sentence(checks)} Equal and measured in this report: {listing(equal) if equal else 'none'}."
+        proved = method.proved(checks)
+        kinds: dict[str, dict[tuple[str, str], None]] = {}
+        for row in self.report.rows:
+            kinds.setdefault(row.component, {})[row.name, row.verilog_sha256] = None
+        counts = [f"{kind} {len(proved.keys() & known.keys())} of {len(known)}" for kind, known in kinds.items()]
+        return f"{method.sentence(checks)} Equal, of the modules measured in this report: {', '.join(counts)}."
 
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""

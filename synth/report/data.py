@@ -125,7 +125,7 @@ class Ratio:
     """Bits of a code."""
 
 
-_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "stale")
+_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
 _PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
 """Attributes that are the content of a file."""
@@ -154,8 +154,13 @@ class Report:
     study: Study | None = None
     left: int = 0
     """Jobs that are not finished: until they are, earlier figures stand for theirs."""
+    is_stopped: bool = False
+    """Whether the run ended before them."""
     stale: tuple[str, ...] = ()
     """Modules that have changed since their earlier figures, or those of a study, were measured."""
+
+    recorded: tuple[Sequence[Any], ...] = ()
+    """Areas without rows: name of the module, target, command, and smallest, median and largest sample."""
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
@@ -175,7 +180,7 @@ class Report:
         snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
         parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
         return cls(
-            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale")},
+            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale", "recorded")},
             rows=tuple(map(Row.from_json, data["rows"])),
             evidence=tuple(Evidence(**record) for record in data["evidence"]),
             failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
@@ -230,9 +235,12 @@ def with_sweeps(report: Report, sweeps: Sequence[Sweep]) -> Report:
     )
 
 
-def with_earlier(report: Report, earlier: Iterable[Row], left: int, modules: Mapping[str, str]) -> Report:
-    """A report whose last jobs are not finished, with earlier rows of its formats in place of those that it lacks.
+def with_earlier(
+    report: Report, earlier: Iterable[Row], recorded: Iterable[Sequence[Any]], left: int, modules: Mapping[str, str]
+) -> Report:
+    """A report whose last jobs are not finished, with earlier figures in place of those that it lacks.
 
+    They are ``earlier`` rows of its formats, and ``recorded`` ones without rows.
     ``modules`` are today's modules: names, and SHA-256 of their Verilog. Rows of other Verilog are stale.
     """
     known = {(row.name, row.place) for row in report.rows}
@@ -240,7 +248,8 @@ def with_earlier(report: Report, earlier: Iterable[Row], left: int, modules: Map
     studied = (row for study in (report.speeds, report.energies, report.dots) if study for row in study.rows)
     stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
-    return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)))
+    kept = tuple(recorded) if left else ()
+    return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)), recorded=kept)
 
 
 def _identity(row: Row) -> tuple[object, ...]:

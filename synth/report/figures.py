@@ -89,6 +89,19 @@ def compared(value: Figure, base: Figure) -> str:
     return f"{share:+.{0 if abs(share) >= 0.005 else 1}%}"  # a difference does not read as 0%
 
 
+def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
+    """Smallest ratio that the spreads allow, ratio of the medians, and largest ratio."""
+    return unit.low / base.high, unit.median / base.median, unit.high / base.low
+
+
+def ranged(value: Figure, base: Figure, *more: str) -> str:
+    """:func:`compared`, and in brackets the range that the spreads allow, and ``more``."""
+    if (text := compared(value, base)).endswith("%"):
+        least, _, most = ratio(value, base)
+        more = f"{least - 1:+.1%} to {most - 1:+.1%}", *more
+    return f"{text} ({'; '.join(more)})" if text and more else text
+
+
 def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
     """The items that no other one beats in both costs, by the first of them."""
     kept: list[Item] = []
@@ -116,7 +129,7 @@ def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> s
     is_alone = all(figures[name].differs(largest) for name in (first, *others[:-1]))
     size = f"{number(least.median)} {least.unit}"
     alike = f", no different from {listing(ties)}" if ties else ""
-    most = f"; {others[-1]} has the largest ({compared(largest, least)})" if is_alone else ""
+    most = f"; {others[-1]} has the largest, {ranged(largest, least)}" if is_alone else ""
     return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from synth.report import load
-from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, ratio
-from synth.report.figures import Figure, number
+from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED
+from synth.report.figures import Figure, number, ratio
 from synth.report.training.claims import CLAIMS, INSIDE, OWN, Claim, Relation, Verdict, verdict
 from synth.studies.study import text_of
 
@@ -120,6 +120,21 @@ def areas() -> dict[tuple[str, str], Figure]:
         for target, _, low, middle, high in measured:
             figures[command.removeprefix("hwgen area "), target] = Figure(low, middle, high)
     return figures
+
+
+def recorded(modules: Mapping[str, str]) -> list[list[Any]]:
+    """The areas in docs/claims.json of modules, given by name and SHA-256 of their Verilog, for a report without rows.
+
+    Each is the module, the target, the command, and the smallest, median and largest sample.
+    """
+    data = json.loads(AREAS.read_bytes()) if AREAS.exists() else {"designs": {}}
+    names = {digest: name for name, digest in modules.items()}
+    return [
+        [names[digest], target, f"{command} --target {target}", *samples]
+        for key, (command, *measured) in data["designs"].items()
+        if (digest := data["verilog"][key]) in names
+        for target, _, *samples in measured
+    ]
 
 
 def units(area: Mapping[str, Any]) -> list[tuple[str, str]]:

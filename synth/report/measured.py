@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from golden import Refusal
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
 from synth.report.figures import Figure, Item
@@ -64,9 +66,18 @@ def columns(rows: Iterable[Row]) -> list[Column]:
 
 
 class Measured:
-    """The rows of a report by kind, and its columns; ``formats`` are compared, whose codes have ``bits``."""
+    """The rows of a report by kind, and its columns; ``formats`` are compared, whose codes have ``bits``.
 
-    def __init__(self, rows: Sequence[Row], formats: Sequence[str], bits: Mapping[str, int] | None = None):
+    ``recorded`` are :attr:`synth.report.data.Report.recorded` figures, which stand for areas without rows.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        formats: Sequence[str],
+        bits: Mapping[str, int] | None = None,
+        recorded: Iterable[Sequence[Any]] = (),
+    ):
         areas = [row for row in rows if row.timing is None and not row.is_energy]
         self.rows = [row for row in areas if OPTIONAL.isdisjoint(row.options)]
         """Areas of plain blocks."""
@@ -78,6 +89,10 @@ class Measured:
         """Targets and cell libraries of the areas, by place."""
         self.formats = tuple(formats)
         self.bits = bits or {}
+        self._recorded = {
+            (name, place): Figure(low, median, high, TARGETS[place].unit, command=command)
+            for name, place, command, low, median, high in recorded
+        }
 
     def eight(self, items: Mapping[str, Item]) -> dict[str, Item]:
         """Those of formats of eight bits, or of unknown width, among which a format is called the cheapest."""
@@ -91,7 +106,15 @@ class Measured:
     def block(self, block: Block, place: str) -> Figure | None:
         """The figure of a block in a place, if it was measured."""
         rows = self.rows if OPTIONAL.isdisjoint(block.options) else self.optional
-        return pick(rows, block.kind, place, format=block.format, format_b=None, **block.options)
+        known = pick(rows, block.kind, place, format=block.format, format_b=None, **block.options)
+        return known or self.recorded(block, place)
+
+    def recorded(self, block: Block, place: str) -> Figure | None:
+        """The figure of a block that has no row."""
+        try:
+            return self._recorded.get((block.design.name, place)) if self._recorded else None
+        except Refusal:  # a user's format
+            return None
 
     def parts(self, part: str) -> dict[str, dict[str, Figure]]:
         """:meth:`part` for every place that has figures."""

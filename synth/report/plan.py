@@ -98,6 +98,11 @@ class Block(NamedTuple):
     """Its format, or pair of formats behind a select pin."""
     options: Mapping[str, Any] = _NONE
 
+    @property
+    def design(self) -> Design:
+        """The block to be built."""
+        return build(self.kind, self.format, **self.options)
+
     def family(self, targets: Sequence[str]) -> Family:
         """The block on these targets."""
         return Family(self.kind, (self.format,), self.options, targets)

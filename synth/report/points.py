@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
-from synth.report.chapters import speed
+from synth.report.chapters import speed, training
 from synth.report.chapters.accuracy import SCALES
 from synth.report.data import Report
 from synth.report.figures import Figure
@@ -93,6 +93,9 @@ def points(report: Report) -> list[Point]:
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
                 delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), command=row.command)
                 found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
+            if row.is_energy and row.target in TARGETS:
+                area = replace(energies.area(row), unit=TARGETS[row.target].unit, samples=1, command=row.command)
+                found.setdefault((*key, AREA), _point(key, AREA, None, area)._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
@@ -138,8 +141,9 @@ def _formats(report: Report) -> Iterator[Point]:
             if value is not None:
                 command = f"python -c \"import golden; [print(golden.{code}) for f in '{name}'.split('+')]\""
                 yield _point((name, "", "", ""), metric, None, Figure(value, value, value, unit, command=command))
-    for task in report.study.tasks.values() if report.study else ():
-        yield from _losses(task)
+    if study := report.study:
+        losses = chain.from_iterable(map(_losses, study.tasks.values()))
+        yield from (point._replace(is_stale=not training.is_current(study)) for point in losses)
 
 
 def _losses(task: Task) -> Iterator[Point]:
@@ -156,7 +160,7 @@ def _losses(task: Task) -> Iterator[Point]:
         if abs(excess.high) < float("inf"):
             value = replace(excess.over(0.01), unit="%", command=f"make study: policy {name}")
             point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}", None, value)
-            yield point._replace(note=f"policy {name}")
+            yield point._replace(note=f"{training.against_base(task, name)}, policy {name}")
 
 
 def chosen(

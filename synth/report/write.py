@@ -63,7 +63,7 @@ def pages(content: Content) -> dict[str, str]:
     environment.tests["command"] = lambda cell: isinstance(cell, Command)
     environment.filters["embedded"] = _embedded
     environment.filters["breakable"] = _breakable
-    environment.globals["renewed"] = RENEWED if content.report.left else 0
+    environment.globals["renewed"] = 0 if content.report.is_stopped else RENEWED * bool(content.report.left)
     data = as_json(content.points, content.report.formats)
     pages = {"compare.json": json.dumps(data, indent=0, ensure_ascii=False) + "\n"}
     pages["index.html"] = environment.get_template("index.html").render(content=content, compare=data, current="index")

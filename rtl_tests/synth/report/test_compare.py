@@ -9,7 +9,7 @@ from golden.refusal import BadValue
 from hwgen.__main__ import main
 from rtl_tests.synth.report.test_report import made_up
 from rtl_tests.synth.report.test_speed import timed_rows
-from synth.report.compare import compare, lines, percentage
+from synth.cli.compare import compare, lines, percentage
 from synth.report.data import assemble
 
 

@@ -76,13 +76,18 @@ def test_the_first_page_may_have_the_smallest_of_a_step():
     (finding,) = (each for each in chapter_of(Dots.from_json(study())).findings if each.subject)
     assert finding.text == (
         "Gates: aligned13 has the smallest area per product of ocp_e4m3 with 8 lanes (60 NAND2); exact + readout has "
-        "the largest (+204%)."
+        "the largest, +204% (+203.1% to +205.2%)."
     )
 
 
 def test_blocks_side_by_side():
-    smallest = "MXFP4 with half a block has the smallest area per product of units with 16 lanes (117.5 NAND2)"
-    assert findings(study())[-1] == f"Gates: {smallest}, no different from NVFP4."
+    """Each unit of a finding has its row; half a block has no errors of its own."""
+    smallest = "NVFP4 has the smallest area per product of units with 16 lanes (117.5 NAND2)"
+    half = "MXFP4 with half a block"
+    assert findings(study())[-1] == f"Gates: {smallest}, no different from {half}."
+    rows = {row[0].text: row for row in chapter_of(Dots.from_json(study())).tables[-1].rows}
+    assert (rows[half][2].text, rows[half][4].text, rows[half][5].text) == ("16", "117.5", "–")
+    assert rows["MXFP4"][5].text == "15.2 dB"
 
 
 def test_areas_of_another_tool_are_not_compared():

@@ -102,7 +102,7 @@ def test_formats_by_energy():
     data = study(hif8=3000, ocp_e5m2=1000)
     assert findings(data)[0] == (
         "Gates: ocp_e5m2 has the smallest energy of a MAC into binary16 of the 8-bit formats (1,000 C·V²); hif8 has "
-        "the largest (+200%)."
+        "the largest, +200% (+196.0% to +204.0%)."
     )
     rows = table(data, "MAC into binary16, energy by format")
     assert list(rows) == ["ocp_e5m2", *(name for name in FORMATS if name not in ("hif8", "ocp_e5m2")), "hif8"]

@@ -13,9 +13,10 @@ from synth.area.liberty import GATES, read_all
 from synth.area.plan import area_jobs
 from synth.area.targets import LIBERTY
 from synth.cli import report as commands
-from synth.proof.evidence import EvidenceStore
+from synth.proof.evidence import EvidenceStore, write_verdicts
 from synth.proof.verify import emitted
 from synth.report import load
+from synth.report.chapters import method
 from synth.report.data import assemble, with_sweeps
 from synth.report.write import render
 
@@ -92,15 +93,48 @@ def test_a_folder_of_evidence_that_cannot_be_used_is_named(tmp_path, capsys, swe
     assert capsys.readouterr().err.startswith("hwgen: --evidence: '/proc/self' cannot be written to: ")
 
 
-def test_evidence_of_another_module_of_the_same_name_is_ignored(tmp_path, capsys):
+def test_evidence_of_another_module_of_the_same_name_is_ignored(tmp_path, monkeypatch):
     subject, folder = emitted(build("decoder", "hif8")), tmp_path / "evidence"
     right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)
     other = replace(right, hashes={**right.hashes, "verilog": "0"})
     jobs = area_jobs(subject.design, subject.verilog, ("gates",), "standard", 1, ())
+    monkeypatch.setattr(commands, "VERDICTS", tmp_path / "missing.csv")
     for record, kept in ((right, [right]), (other, [])):
         EvidenceStore(folder).save(record)
         assert commands._evidence(str(folder), jobs) == kept
     assert commands._evidence(str(tmp_path / "missing"), jobs) == []
+
+
+def test_without_a_record_the_committed_table_counts(tmp_path, monkeypatch):
+    """A row of the same module, Verilog and program; none of another program, another Verilog, or another verdict."""
+    subject, file = emitted(build("decoder", "hif8")), tmp_path / "proofs.csv"
+    monkeypatch.setattr(commands, "VERDICTS", file)
+    jobs = area_jobs(subject.design, subject.verilog, ("gates",), "standard", 1, ())
+    right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)
+
+    def shown(record, folder="missing", **change):
+        write_verdicts(file, [record.verdict_row._replace(**change)])
+        return commands._evidence(str(tmp_path / folder), jobs)
+
+    (known,) = shown(right)
+    assert (known.module, known.hashes["verilog"], known.verdict) == (right.module, right.hashes["verilog"], "equal")
+    assert (known.cases, known.kind, known.tools) == (256, right.kind, right.tools)
+    assert shown(replace(right, inputs=1 << 32))[0].cases == 1 << 32
+    assert method.sentence([known]) == (
+        "1 of 1 modules equal the reference model on all inputs: 256 inputs evaluated; 1 of these verdicts by the "
+        "committed table docs/proofs.csv, of this program and this Verilog."
+    )
+    assert shown(replace(right, hashes={**right.hashes, "golden": "0"})) == []
+    assert shown(right, verilog="0" * 12) == []
+    assert shown(right, module="other") == []
+    assert shown(right, verdict="unproved") == []
+    EvidenceStore(tmp_path / "evidence").save(right)
+    assert shown(right, "evidence") == [right]  # a record goes before the table
+    (row,) = made_up(subject.design)[-1:]
+    row = replace(row, name=right.module, verilog_sha256=right.hashes["verilog"])
+    write_verdicts(file, [right.verdict_row])
+    assert commands._evidence(str(tmp_path / "missing"), [], [row]) == [known]
+    assert commands._evidence(str(tmp_path / "missing"), [], [replace(row, verilog_sha256="0")]) == []
 
 
 def refused(tmp_path, capsys, option, text, sentence):

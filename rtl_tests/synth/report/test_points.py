@@ -1,16 +1,23 @@
 """The points of Compare: which rows they are of, points within limits, and what is compared first."""
 
+from dataclasses import replace
+
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_report import made_up
 from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.runner import Outcome
+from synth.report import load
 from synth.report.data import assemble
 from synth.report.plan import P3109_PAIR, PAIR
 from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, chosen, points
 
 
+def report(*rows):
+    return assemble([Outcome(JOB, tuple(rows))], ["hif8"])
+
+
 def table(*rows):
-    return points(assemble([Outcome(JOB, tuple(rows))], ["hif8"]))
+    return points(report(*rows))
 
 
 def mac(name, **options):
@@ -47,6 +54,18 @@ def test_the_last_point_within_a_limit_counts():
     assert [within(limit, DELAY) for limit in (7.9, 8, 19, 1000, None)] == [None, 8, 10, 40, None]
     assert [within(None, metric) for metric in (SHORTEST, FASTEST)] == [8, 240]
     assert chosen(known, "e5m3", AREA) is None
+
+
+def test_an_energy_brings_the_area_of_its_netlist():
+    """Its median, unless the area was measured with a spread."""
+    energies = load.energies()
+    rows = [row for row in energies.rows if row.name in ("hif8_mac_exact", "hif8_mac_binary32") and row.is_best]
+    assert len(rows) == 2
+    measured = made_up("mac", "gates", 100, format="hif8", accumulator="exact")
+    for known, area, samples in ((measured, 100, 2), ([], rows[1].medians["area"], 1)):
+        accumulator = "exact" if known else str(rows[1].options["accumulator"])
+        found = chosen(points(replace(report(*known), energies=energies)), "hif8", AREA, accumulator=accumulator)
+        assert (found.value, found.samples, found.of) == (area, samples, "NAND2")
 
 
 def test_own_formats_are_compared_at_once():

@@ -24,9 +24,9 @@ from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, papers
 from synth.report.chapters.papers import PRINTED
-from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
+from synth.report.content import _LIMITS, ONE_SAMPLE, PAGES, SUBJECTS, Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
-from synth.report.figures import Figure, compared, number, smallest_sentence
+from synth.report.figures import Figure, compared, number, ranged, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import (
     ACCUMULATORS,
@@ -38,6 +38,7 @@ from synth.report.plan import (
     PROJECTION_STUDY,
     WIDTH_STUDY,
 )
+from synth.report.points import AREA, ENERGY, chosen
 from synth.report.sections import Command
 from synth.report.training.results import Study
 from synth.report.write import render
@@ -47,12 +48,12 @@ SECTIONS = {
     "parts": ("The two parts of a MAC", 1),
     "accumulators": ("Exact against rounded accumulators", 2),
     "options": ("What options cost", 0),
-    "speed": ("Area against delay", 4),
+    "speed": ("Area against delay", 2),
     "energy": ("Energy of an operation", 3),
     "tradeoff": ("Area against accuracy", 2),
     "accuracy": ("The formats on real data", 1),
     "dots": ("Dot products: lanes, accumulators and blocks", 4),
-    "encoders": ("Encoders, and what a rounding costs", 3),
+    "encoders": ("Encoders, and what a rounding costs", 4),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
     "paper": ("Table 2 of the supernormal paper, repeated", 0),
@@ -262,7 +263,7 @@ def test_the_pages_show_everything(folder):
         "equal in 1,234 steps",
         "18.0 dB",
         "(30.5 dB, 156 NAND2)",
-        "MAC into binary16, built for speed, Gates",
+        "MAC into binary16, built for area or for speed, Gates",
         "not reproduced",
         "65,536 inputs evaluated",
         "hwgen verify multiplier_hif8",
@@ -298,35 +299,43 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     texts = [answer.text for answer in content.answers]
     assert len(texts) == 5
     assert texts[0].startswith(
-        f"Area of a MAC into binary16 of hif8, against one for the pair {PAIR}: -6% (150 against "
+        f"Area of a MAC into binary16 of hif8, against one for the pair {PAIR}: -6% (-6.9% to -4.4%; 150 against "
     )
     assert texts[0].count("against") == 1 + len(TARGETS)
-    assert texts[1].startswith(
-        "Within 45 FO4, a MAC of hif8 against one for the pair on gates, the least of each: area: "
-    )
+    assert texts[1].startswith("At a speed, a MAC of hif8 against one for the pair on gates, the least of each: area ")
+    for metric, words in zip((AREA, ENERGY), texts[1].partition(": area ")[2].split("; energy "), strict=True):
+        for limit in _LIMITS:
+            first, second = (chosen(content.points, name, metric, limit=limit).figure for name in ("hif8", PAIR))
+            limits = re.search(rf"{re.escape(ranged(first, second))} within ((\d+(, | and )?)+)", words)[1]
+            assert str(limit) in re.findall(r"\d+", limits)
+    assert texts[1].endswith("scripts are further apart, so that the sign may change with the limit.")
     assert texts[2].startswith(
-        "Gates: ocp_e5m2 has the smallest MAC of the 8-bit formats with an SNR of at least 30 dB "
+        "Gates: ocp_e5m2 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
     )
-    assert texts[3].startswith(
-        "Gates: a MAC with an exact accumulator, compared with one into binary32: hif8 +60% (93 bits), "
-    )
-    assert "a readout to binary32, " in texts[3]
+    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
+    assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
+    exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
+    first = "hif8 +60% (+58.5% to +61.1%; 93 bits), "
+    assert exact.startswith(f"Gates: a MAC with an exact accumulator, compared with one into binary32: {first}")
+    assert "a readout to binary32, " in exact
     assert texts[4].startswith(
-        "Test loss of the policy “hif8, adaptive” (scale of the loss, sums in binary32), above that of binary32, "
-        "median and range of 3 seeds: digits "
+        "Test loss with scales above that of binary32, median and range of 3 seeds: “hif8, adaptive” in digits "
     )
     page = pages_of(folder)["index"]
     for answer in content.answers:
         assert f'<li>{escape(answer.text)} <a href="{escape(answer.link)}">Figure</a></li>' in page
     assert [chart.title for chart, _, _ in content.charts] == [
         "MAC into binary16 compared with the smallest, on 5 targets",
-        "Area against delay: MAC into binary16, built for area, Gates",
+        "Area against delay: MAC into binary16, built for area or for speed, Gates",
         "Loss against area: digits, binary32",
     ]
     assert content.verified.startswith(
         "2 of 2 modules equal the reference model on all inputs: 65,536 inputs evaluated, "
     )
-    assert content.verified.endswith(" Equal and measured in this report: multiplier_hif8.")
+    kinds = {kind: {row.name for row in data.rows if row.component == kind} for kind in ("mac", "multiplier")}
+    counts = f"multiplier 1 of {len(kinds['multiplier'])}, "
+    assert f" Equal, of the modules measured in this report: mac 0 of {len(kinds['mac'])}, " in content.verified
+    assert counts in content.verified
     assert content.how.count(". ") == 3
     assert content.how.endswith(f"{data.tool}.")
     assert {finding.subject for section in content.sections for finding in section.findings} == {"", *SUBJECTS}
@@ -362,7 +371,7 @@ def test_p3109_beside_others(content):
     (table,) = sections["options"].tables
     options = {row[0].text: [(cell.text, cell.small) for cell in row[1:]] for row in table.rows}
     assert options["hif8 in the place of P3109's two formats"] == [("150", "149 to 151 · -21%")] * 2
-    chart = sections["encoders"].charts[-1]
+    chart = sections["encoders"].charts[-2]
     assert {trace["name"]: (trace["y"], trace["x"]) for trace in chart.data} == {
         overflow: (["toward_zero", "to_odd", "ties_to_even"], [60 + 5 * place, 61 + 5 * place, 80 + 5 * place])
         for place, overflow in enumerate(("none", "saturate", "propagate"))
@@ -393,7 +402,7 @@ def test_evidence_of_users_files_proves_only_these(tmp_path):
     ):
         render(replace(data, evidence=(record,)), tmp_path)
         text = (tmp_path / "report.md").read_text()
-        assert f"Equal and measured in this report: {name if counts else 'none'}." in text
+        assert f"Equal, of the modules measured in this report: mac {int(counts)} of 1." in text
     assert r"x\|y \x1b[31m&lt;script>" in text
     assert "\x1b" not in text
     assert "31m&lt;script&gt;" in (tmp_path / "method.html").read_text()
@@ -411,7 +420,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert re.findall('<section id="(.*?)">', pages["area"]) == ["mac"]
     assert re.findall('<section id="(.*?)">', pages["index"]) == ["how"]  # nothing to compare it with
     assert "1 format on 1 target, 1 figure: " in pages["index"]
-    assert "No module had been checked on all inputs when this report was written." in pages["index"]
+    assert "No verdict of this version of the program on these modules is known, " in pages["index"]
     assert pages["area"].count("<figure ") == 1
     assert "<table" not in pages["area"]  # one row is no table
     assert '<dd data-value="100" title=' in pages["area"]
@@ -454,7 +463,7 @@ def test_the_order_of_the_paper_is_a_claim_for_each_step(data):
         "undecided (medians within the claim)",
         "reproduced",
     ]
-    assert verdicts(e5m3_nosub=20, e5m2b1=23) == ["reproduced", "", ""]
+    assert verdicts(e5m3_nosub=20, e5m2b1=23) == ["reproduced"]  # a claim without figures has no row
 
 
 def test_no_difference_where_spreads_overlap():
@@ -462,11 +471,15 @@ def test_no_difference_where_spreads_overlap():
     assert compared(spread(13, 13), spread(10, 10)) == "+30%"
     assert compared(spread(1003, 1003), spread(1000, 1000)) == "+0.3%"  # a difference does not read as none
     assert compared(spread(997, 997), spread(1000, 1000)) == "-0.3%"
+    assert ranged(spread(13, 15), spread(8, 10)) == "+56% (+30.0% to +87.5%)"
+    assert ranged(spread(13, 15), spread(8, 10), "14 against 9") == "+56% (+30.0% to +87.5%; 14 against 9)"
+    assert ranged(spread(9, 15), spread(8, 10), "12 against 9") == "no difference (12 against 9)"
+    assert ranged(replace(spread(13, 15), samples=1), spread(8, 10), "14 against 9") == ""
     assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
         "X: b has the smallest MAC (1.5 ALM), no different from c."
     )
     assert smallest_sentence({"a": spread(4, 4), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
-        "X: b has the smallest MAC (1.5 ALM), no different from c; a has the largest (+167%)."
+        "X: b has the smallest MAC (1.5 ALM), no different from c; a has the largest, +167% (+100.0% to +300.0%)."
     )
     assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == ""  # the smallest of one
 
@@ -501,7 +514,8 @@ def test_nothing_is_claimed_of_one_sample(data, tmp_path):
     findings = {section.anchor: [finding.text for finding in section.shown] for section in content.sections}
     assert {anchor for anchor, texts in findings.items() if texts} == {"evidence", "method"}
     assert findings["method"] == [
-        "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
+        "No cell library was measured for this report; docs/sky130.json and docs/fast.md have MACs on sky130. hwgen "
+        "report --liberty FILE adds one, with a column in every table."
     ]
     captions = {chart.caption for section in content.sections for chart in section.charts}
     assert captions == {""}

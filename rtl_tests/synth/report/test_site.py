@@ -16,7 +16,7 @@ from playwright.sync_api import sync_playwright
 from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
 from rtl_tests.synth.report.test_report import NAMES, SECTIONS, rendered
 from synth.report.figures import compared
-from synth.report.plan import FORMATS, PAIR
+from synth.report.plan import FORMATS, P3109_PAIR, PAIR
 from synth.report.points import AREA, DELAY, ENERGY, FASTEST, SHORTEST, Point, chosen
 
 pytestmark = NEEDS_CHROMIUM
@@ -156,6 +156,17 @@ def test_links_open_folded_tables(opened):
     name = table.get_attribute("id")
     page.goto(page.url + f"#{name}")
     assert page.locator(f"#{name}").evaluate("(item) => item.open")
+
+
+def test_a_page_that_is_renewed_keeps_its_tables(opened):
+    """One that was opened, and one that was closed."""
+    for name, selector in (("area", "details.table:not([open])"), ("papers", "details.table[open]")):
+        page = opened(name)
+        table = f"#{page.locator(selector).first.get_attribute('id')}"
+        before = page.locator(table).evaluate("(item) => item.open")
+        page.locator(f"{table} > summary").click()
+        page.reload()
+        assert page.locator(table).evaluate("(item) => item.open") is not before
 
 
 # -- tables
@@ -327,13 +338,19 @@ def enabled(page, name):
     return options.evaluate_all("(all) => all.filter((option) => !option.disabled).map((option) => option.value)")
 
 
-def test_what_was_not_measured_cannot_be_chosen_and_nothing_is_switched(opened):
+def test_what_was_not_measured_cannot_be_chosen(opened):
+    """A unit that was not measured into the accumulator brings one into which it was; an address keeps its own."""
     page = opened(address="#compare&formats=hif8,e5m2b1")
     assert {"mac", "dot", "encoder"} <= set(enabled(page, "Unit"))
     assert "decoder" not in enabled(page, "Unit")
     page.get_by_label("Unit").select_option("dot")
+    known = {*enabled(page, "Accumulator")}
+    assert page.get_by_label("Accumulator").input_value() in known
+    assert {"binary32", "exact"} < known <= {"binary32", "exact", "aligned13"}
+    assert page.locator("#compare .verdict").inner_text().startswith("At any speed, dot product of 8 into ")
+    assert shown(page)["hif8"]["area"][0] != "not measured"
+    page = opened(address="#compare&formats=hif8,e5m2b1&unit=dot&accumulator=binary16")
     assert page.get_by_label("Accumulator").input_value() == "binary16"
-    assert {"binary32", "exact"} < {*enabled(page, "Accumulator")} <= {"binary16", "binary32", "exact", "aligned13"}
     words = page.locator("#compare .verdict").inner_text()
     assert words.startswith("Not measured for these formats. Measured: into ")
     assert "into binary32 on Gates" in words
@@ -342,6 +359,17 @@ def test_what_was_not_measured_cannot_be_chosen_and_nothing_is_switched(opened):
     page = opened(address="#compare&formats=hif8,ocp_e4m3&unit=decoder")
     assert page.get_by_label("Unit").input_value() == "decoder"
     assert "hwgen area decoder --format hif8 --target gates" in page.locator("#compare .verdict").inner_text()
+
+
+def test_no_command_is_shown_for_an_encoder_of_a_pair(opened):
+    """There is none: hwgen refuses it."""
+    page = opened(address=f"#compare&formats={PAIR},hif8&unit=encoder&target=ecp5".replace("+", "%2B"))
+    commands = page.locator("#compare pre").text_content()
+    assert "hwgen area encoder --format hif8" in commands
+    assert f"--format {PAIR}" not in commands
+    page = opened(address=f"#compare&formats={PAIR},{P3109_PAIR}&unit=encoder".replace("+", "%2B"))
+    words = page.locator("#compare .verdict").inner_text()
+    assert words == "Not measured for these formats. Two formats in one unit have no encoder."
 
 
 def test_limits_that_nothing_meets_are_refused_in_words(opened):
@@ -395,8 +423,9 @@ def test_the_picture_of_a_comparison(opened):
 
 def test_the_comparison_fits_a_phone(opened):
     """Each choice is a block of two columns, with the heads of the table beside its cells."""
-    page = opened(width=390)
+    page = opened(width=390, address=f"#compare&formats={','.join(FORMATS[:6])}".replace("+", "%2B"))
     assert page.locator("#compare .scroll").evaluate("(item) => item.scrollWidth - item.clientWidth") == 0
+    assert page.locator("#compare .scroll").evaluate("(item) => item.scrollHeight - item.clientHeight") == 0
     cell = page.locator("#compare tbody td").first
     content = cell.evaluate("(item) => getComputedStyle(item, '::before').content")
     assert content.replace('" "', "") == '"area [NAND2]: "'  # as one string or as two

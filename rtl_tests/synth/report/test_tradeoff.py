@@ -59,10 +59,12 @@ def test_a_section():
     ]
     chapter = tradeoff(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
-    good = "Gates: ocp_e4m3 has the smallest MAC of the 8-bit formats with an SNR of at least 30 dB (101 NAND2)"
+    good = (
+        "Gates: ocp_e4m3 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
+    )
     assert [(finding.text, finding.subject) for finding in chapter.findings] == [
         (f"Gates, best trade-offs between median area and SNR: {best}.", ""),
-        (f"{good}, no different from hif8.", "Accuracy for area"),
+        (f"{good}(101 NAND2), no different from hif8.", "Accuracy for area"),
     ]
     assert [[cell.text for cell in row[:5]] for row in chapter.tables[0].rows] == [
         ["ocp_e5m2", "8", "25.5", "23.9", "7.0"],

@@ -12,6 +12,8 @@ from rtl_tests.support.trained import made_up_study, policy
 from synth.area.rows import Row
 from synth.report import load
 from synth.report.chapters import training as chapter
+from synth.report.data import assemble
+from synth.report.points import points
 from synth.report.training import results
 from synth.report.training.claims import (
     BOTH_DIVERGED,
@@ -177,6 +179,36 @@ def test_a_chapter():
         assert len(drawn) > 1
         assert "1.4.3/1.5.2, biases" not in drawn  # it has no MAC
     assert not any("have changed since" in finding.text for finding in section.findings)
+
+
+def test_the_finding_has_both_formats_and_verdicts():
+    changes = {
+        "hif8": (0.05, 0.051, 0.049),
+        "hif8, adaptive": (-0.02, 0.03, 0.0),
+        "e4m3/e5m2, tensor": (0.0, 0.001, 0.0),
+    }
+    (finding,) = (each.text for each in section_of(**changes).findings if each.subject == "Training")
+    assert "“hif8, adaptive” in characters +0.0% (-2.0% to +3.0%; inside the spread)" in finding
+    assert "“e4m3/e5m2, tensor” in characters +0.0% (+0.0% to +0.1%; no higher)" in finding
+    question = "“Without any scale, HiF8 trains as well as FP8 with scales of tensors”"
+    assert finding.endswith(f"{question}: does not hold in characters (+5.0%) and does not hold in range (+5.0%).")
+
+
+def test_losses_of_compare_have_verdicts_and_are_stale_with_the_study():
+    """Of each choice and accumulator; one that is no higher, one that is higher, and one inside the spread."""
+    changes = {"hif8, adaptive": (0.1, 0.11, 0.09), "e5m2b1, bfloat16, backoff": (-0.02, 0.03, 0.0)}
+    for program, is_stale in ((None, False), ("0", True)):
+        data = made_up_study(("digits",), **changes)
+        data |= {} if program is None else {"program": program}
+        report = replace(assemble([], []), study=Study.from_json(data))
+        losses = {(p.choice, p.accumulator): p for p in points(report) if p.metric.startswith("loss")}
+        assert {point.is_stale for point in losses.values()} == {is_stale}
+        notes = [losses[key].note for key in (("hif8", "binary16"), ("e5m2b1", "bfloat16"))]
+        assert notes == [
+            "no higher, policy hif8, binary16, adaptive",
+            "inside the spread, policy e5m2b1, bfloat16, backoff",
+        ]
+    assert chapter.against_base(report.study.tasks["digits"], "hif8, adaptive") == "higher"
 
 
 def test_shorter_training_has_no_verdicts():

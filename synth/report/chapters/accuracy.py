@@ -10,7 +10,7 @@ import golden
 from golden import Format, Refusal
 from synth.report import charts
 from synth.report.data import Accuracy, Ratio, Score
-from synth.report.figures import Figure, front, have_spreads, listing, number, ranked, smallest_sentence
+from synth.report.figures import Figure, front, have_spreads, listing, number, ranged, ranked, smallest_sentence
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
@@ -80,8 +80,14 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(ends)}."
     picture = charts.fronts(points, best, f"Area against SNR, {column.title}", *labels, "pre")
     section.chart_finding(sentence, picture)
-    good = {name: value for name, value in measured.eight(figures).items() if ratio[name] >= _GOOD}
-    sentence = smallest_sentence(good, f"MAC of the 8-bit formats with an SNR of at least {_GOOD} dB", column.title)
+    good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
+    eight = measured.eight(good)
+    what = f"MAC of the formats of 8 bits with an SNR of at least {_GOOD} dB at the best scale"
+    sentence = smallest_sentence(eight, what, column.title)
+    wider = ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []
+    for name in wider:
+        against = ranged(good[name], eight[ranked(eight)[0]])
+        sentence += f" Of {measured.bits[name]} bits, {name} is the smallest ({number(good[name].median)}): {against}."
     section.find(sentence, "Accuracy for area")
     names = ranked(figures)
     scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}

@@ -4,10 +4,11 @@ from itertools import product
 
 from synth.area.rows import Row
 from synth.report import charts, plan
-from synth.report.figures import Figure, compared, have_spreads, listing, number, ranked, smallest_sentence
+from synth.report.figures import Figure, have_spreads, listing, number, ranged, ranked, smallest_sentence
 from synth.report.measured import Column, Measured, figure, find, pick
-from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
 from synth.report.sections import Cell, Section, figure_cell
+from synth.studies.biases import better, biases
 from synth.studies.dots import FORMAT, LANES, Dots, readout
 
 
@@ -88,15 +89,23 @@ def encoders(measured: Measured) -> Section | None:
         if (row.component, row.place, row.is_best) == ("encoder", "gates", True):
             rounding, overflow = (str(row.options.get(name, "")) for name in ("rounding", "overflow"))
             gates.setdefault(row.format, {}).setdefault(overflow, {}).setdefault(rounding, figure(row))
-    if not gates:
+    studied, (first, second) = plan.ROUNDING_STUDY
+    pairs: dict[Column, tuple[Figure, Figure]] = {}
+    for target, where in measured.columns.items():
+        base, other = (
+            pick(rows, "encoder", target, format=studied, rounding=mode)
+            or measured.recorded(Block("encoder", studied, {"source": ENCODER_SOURCE, "rounding": mode}), target)
+            for mode in (first, second)
+        )
+        if base and other:
+            pairs[where] = base, other
+    if not gates and not pairs:
         return None
     section = Section(
         "encoders",
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format. Hybrid rounding takes its threshold "
-        "from the last bits of the number, and is safe where these are as good as random: in binary32 numbers of "
-        "Gaussian data it changes the mean magnitude by +0.0% (half away: -1.2%), in numbers widened from binary16 by "
-        "+9.1%, in numbers widened from bfloat16 by +20.6% (docs/accuracy.md).",
+        "from the last bits of the number, and is safe where these are as good as random (docs/accuracy.md).",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
     defaults = {
@@ -111,16 +120,20 @@ def encoders(measured: Measured) -> Section | None:
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
             section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))
-    studied, (first, second) = plan.ROUNDING_STUDY
-    pairs: dict[Column, tuple[Figure, Figure]] = {}
-    for target, where in measured.columns.items():
-        base, other = (pick(rows, "encoder", target, format=studied, rounding=mode) for mode in (first, second))
-        if base and other:
-            pairs[where] = base, other
     if pairs:
-        shares = [f"{text} on {where.title}" for where, pair in pairs.items() if (text := compared(*reversed(pair)))]
-        text = f"{studied} encoder with {second} rounding, compared with {first}: "
-        section.find(text + f"{listing(shares)}." if shares else "", "Rounding")
+        both = {mode: biases(studied, mode) for mode in (first, second)}
+        values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in both.items()}
+        what = "mean change of magnitudes"
+        section.chart("", charts.groups(values, f"{studied}: {what} by rounding", f"{what} [%]", are_points=True))
+        shares = [
+            f"{text} on {where.title}"
+            for where, (base, other) in pairs.items()
+            if (text := ranged(other, base, f"{number(other.median)} against {number(base.median)} {base.unit}"))
+        ]
+        text = f"{studied} encoder with {second} rounding, compared with {first}: {listing(shares or [''])}."
+        kept, lost = map(listing, better(studied, second, first))
+        text += f" {second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
+        section.find(text if shares else "", "Rounding")
         rows_by_target = ((where.head, base, figure_cell(other, base)) for where, (base, other) in pairs.items())
         section.table(f"{studied} encoder: area by rounding", ("target", first, second), rows_by_target)
     return section
@@ -147,8 +160,10 @@ def accumulators(measured: Measured, dots: Dots | None = None) -> Section | None
         section.chart("", charts.groups(areas, f"MAC by accumulator, {column.title}", column.axis))
         costs = []
         for name, known in areas.items():
-            if {"exact", "binary32"} <= set(known) and (share := compared(known["exact"], known["binary32"])):
-                costs.append(f"{name} {share} ({macs[name]['exact'].accumulator_bits} bits)")
+            if {"exact", "binary32"} <= set(known):
+                bits = f"{macs[name]['exact'].accumulator_bits} bits"
+                share = ranged(known["exact"], known["binary32"], bits)
+                costs += [f"{name} {share}"] if share else []
         if costs and not summary:  # of the first target, the main one
             text = "a MAC with an exact accumulator, compared with one into binary32"
             summary = f"{column.title}: {text}: {listing(costs)}."

@@ -109,12 +109,14 @@ def _formats(section: Section, dots: Dots) -> None:
 
 def _blocks(section: Section, dots: Dots) -> None:
     """Blocks with scales beside formats with one scale for all numbers."""
-    areas = {name: dots.area(block.design, block.lanes) for name, block in study.BLOCKS.items()}
+    blocks = {**study.BLOCKS, "MXFP4 with half a block": study.HALF}
+    areas = {name: dots.area(block.design, block.lanes) for name, block in blocks.items()}
     body = []
-    for name, block in study.BLOCKS.items():
+    for name, block in blocks.items():
         one = Cell("one for all numbers", "the best power of two for Gaussian or heavy-tailed data")
         scale = f"{block.scale} for {block.lanes} elements" if block.scale else one
-        snr = (spread_cell(dots.snr[name, kind], "{:.1f}".format, " dB") for kind in study.BLOCK_DATA)
+        ratios = [dots.snr[name, kind] for kind in study.BLOCK_DATA] if name in study.BLOCKS else []
+        snr = [spread_cell(ratio, "{:.1f}".format, " dB") for ratio in ratios] or [Cell("–")] * len(study.BLOCK_DATA)
         body.append((Cell(name, block.format), scale, str(block.lanes), block.bits, areas[name], *snr))
     heads = (f"{TITLES[kind]}, SNR" for kind in study.BLOCK_DATA)
     head = ("", "scale", "lanes", "bits per value", f"area per product, {_PLACE.title} [{_PLACE.unit}]", *heads)
@@ -125,6 +127,5 @@ def _blocks(section: Section, dots: Dots) -> None:
         "cannot follow; scales of single vectors could."
     )
     section.table(caption, head, body, note)
-    half = dots.area(study.HALF.design, study.HALF.lanes)
-    pair = {"MXFP4 with half a block": half, "NVFP4": areas["NVFP4"]}
+    pair = {name: areas[name] for name, block in blocks.items() if block.lanes == study.HALF.lanes}
     section.find(smallest_sentence(pair, f"area per product of units with {study.HALF.lanes} lanes", _PLACE.title))

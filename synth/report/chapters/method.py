@@ -9,9 +9,21 @@ from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED,
 from synth.report.data import Report
 from synth.report.figures import counted
 from synth.report.measured import Measured
+from synth.report.plan import TERMS
 from synth.report.sections import Cell, Command, Section
 
-UNCHECKED = "No module had been checked on all inputs when this report was written. hwgen verify checks one"
+UNCHECKED = (
+    "No verdict of this version of the program on these modules is known, neither from the folder of evidence nor from "
+    "docs/proofs.csv. hwgen verify checks one"
+)
+BY_TABLE = "by the committed table docs/proofs.csv"
+"""The end of the method of a verdict that was read from the documentation."""
+
+_NAMES = (
+    "In a pair a+b a pin for each operand selects its format. The accumulator exact is a fixed-point "
+    f"register for the sum of {TERMS:,} products without rounding; alignedT truncates addends of a step T bits below "
+    "the largest exponent among them; the others are formats, which are rounded to in each step."
+)
 
 
 def method(report: Report, measured: Measured) -> Section:
@@ -29,10 +41,14 @@ def method(report: Report, measured: Measured) -> Section:
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
-    names = dict.fromkeys(part for row in report.rows for part in row.format.split("+"))
-    section.table("Names of formats", ("name", "bits", "exponent / fraction", "defined by"), map(_named, names))
+    studies = (study for study in (report.speeds, report.energies, report.dots) if study)
+    rows = [*report.rows, *(row for study in studies for row in study.rows)]
+    names = dict.fromkeys(part for row in rows for part in row.format.split("+"))
+    head = ("name", "bits", "exponent / fraction", "defined by")
+    section.table("Names of formats", head, map(_named, names), _NAMES)
     if not any(row.target == LIBERTY for row in report.rows):
-        text = "No cell library was measured. hwgen report --liberty FILE adds one, with a column in every table."
+        text = "No cell library was measured for this report; docs/sky130.json and docs/fast.md have MACs on sky130. "
+        text += "hwgen report --liberty FILE adds one, with a column in every table."
         section.find(text)
     return section
 
@@ -84,7 +100,7 @@ def evidence(checks: Sequence[Evidence]) -> Section:
     for check in checks:
         sources = ([] if check.is_emitted else [check.source]) + check.libraries
         inputs = Cell(power(check.cases), value=check.cases)
-        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds)
+        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds) if check.seconds else "–"
         cells = (check.verdict, inputs, check.method, seconds, check.hashes["verilog"][:12])
         body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
     section.table("Evidence", head, body)
@@ -102,4 +118,6 @@ def sentence(checks: Sequence[Evidence]) -> str:
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
         count = sum(check.verdict == verdict for check in checks)
         text += f"; {count} {verdict}" if count else ""
+    tabled = sum(check.method.endswith(BY_TABLE) for check in checks)
+    text += f"; {tabled} of these verdicts {BY_TABLE}, of this program and this Verilog" if tabled else ""
     return f"{text}."

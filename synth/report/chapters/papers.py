@@ -1,6 +1,7 @@
 """The chapters on papers: claims about hardware, and Table 2 of the supernormal paper."""
 
-from synth.report.figures import Figure, have_spreads, number
+from synth.area.targets import TARGETS
+from synth.report.figures import Figure, have_spreads, number, ratio
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS, PARTS, part_of_mac
 from synth.report.sections import Cell, Section
@@ -22,24 +23,25 @@ def claims(measured: Measured) -> Section | None:
         cells: list[object] = []
         for column in columns:
             base, unit = (measured.block(block, column.key) for block in (claim.base, claim.block))
-            if unit is None or base is None or not have_spreads((unit, base)):
-                cells.append("one sample" if unit and base else None)
+            if unit is None or base is None:
+                where = f"--target {column.key}" if column.key in TARGETS else "--liberty FILE"
+                lines = [f"hwgen area {block.design.command()} {where}" for block in (claim.base, claim.block)]
+                cells.append(Cell("–", "not measured", "; ".join(lines), command="\n".join(lines)))
+                continue
+            if not have_spreads((unit, base)):
+                cells.append("one sample")
                 continue
             shares = ratio(unit, base)
             least, middle, most = (f"{share - 1:+.1%}" for share in shares)
             note = f"{number(unit.median)} against {number(base.median)} {base.unit}"
             text = f"{least} to {most} · {verdict(claim.most, unit, base)}"
             cells.append(Cell(middle, text, note, shares[1], f"{base.command}\n{unit.command}"))
-        body.append((Cell(claim.text, claim.sides), *cells))
-    if not any(cell for _, *cells in body for cell in cells):
+        if any(not isinstance(each, Cell) or each.value is not None for each in cells):
+            body.append((Cell(claim.text, claim.sides), *cells))
+    if not body:
         return None
     section.table("Claims and verdicts", ("claim", *(column.title for column in columns)), body)
     return section
-
-
-def ratio(unit: Figure, base: Figure) -> tuple[float, float, float]:
-    """Smallest ratio that the spreads allow, ratio of the medians, and largest ratio."""
-    return unit.low / base.high, unit.median / base.median, unit.high / base.low
 
 
 def verdict(claimed: float, unit: Figure, base: Figure) -> str:
@@ -76,8 +78,8 @@ def table_2(measured: Measured) -> Section | None:
     body = []
     for place, part in enumerate(("multiplier", "adder", "mac")):
         for name, printed in PRINTED.items():
-            figures = (measured.block(part_of_mac(part, name), column.key) for column in columns)
-            body.append((Cell(name, PARTS[part]), printed[place], *figures))
+            figures = [measured.block(part_of_mac(part, name), column.key) for column in columns]
+            body += [(Cell(name, PARTS[part]), printed[place], *figures)] if any(figures) else []
     head = ("format", "paper [ALM]", *(column.head for column in columns))
     section.table("The paper's ALMs and this report", head, body)
     return section

@@ -50,7 +50,7 @@ def points(rows: Iterable[Row]) -> list[Point]:
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
-    """The front of each format; the rows must differ in format and recipe only."""
+    """The front of each format; the rows must differ in format, recipe and goal only."""
     by_format: dict[str, list[Row]] = {}
     for row in rows:
         by_format.setdefault(row.operands, []).append(row)
@@ -58,11 +58,9 @@ def fronts(rows: Iterable[Row]) -> dict[str, Front]:
 
 
 class Group(NamedTuple):
-    """What comparable timed rows share: the block except its format, the target, and the timing method."""
+    """What comparable timed rows share: the block except its format and goal, the target, and the timing method."""
 
     block: str
-    goal: str
-    """What the block is built for."""
     place: str
     how: str
     unit: str
@@ -75,8 +73,7 @@ def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
     for row in rows:
         if row.timing is not None:
             how = f"{row.timing.source}, {counted(row.renamings, 'renaming')} from seed {row.seed}"
-            goal = str(row.options.get("optimize", AREA))
-            by_group.setdefault(Group(_block(row), goal, row.place, how, row.timing.unit), []).append(row)
+            by_group.setdefault(Group(_block(row), row.place, how, row.timing.unit), []).append(row)
     return by_group
 
 
@@ -108,7 +105,8 @@ _PHRASES = {
 def section(report: Report, measured: Measured) -> Section | None:
     """The section on timed rows of the report and of the study; None if there are neither."""
     speeds, rows = report.speeds, [*(report.speeds.rows if report.speeds else ()), *measured.timed]
-    by_name = {group: fronts(timed) for group, timed in groups(rows).items()}
+    by_group = groups(rows)
+    by_name = {group: fronts(timed) for group, timed in by_group.items()}
     if not by_name:
         return None
     titles = {column.key: column for column in columns(rows)}
@@ -118,7 +116,8 @@ def section(report: Report, measured: Measured) -> Section | None:
         "Each point is a netlist of one synthesis script; a format's line joins its points that no other one beats in "
         "both area and delay, and the grey line the best of all formats.",
         note="Areas and delays are medians over the renamings, so that single netlists may be slower than a limit. "
-        "Blocks built for speed (--optimize speed) have the same results (docs/fast.md). Timing: "
+        "At a delay the smaller one of a block built for area and one built for speed (--optimize speed) counts; both "
+        "have the same results (docs/fast.md). Timing: "
         f"{listing(sorted({group.how for group in by_name}))}. Delays are through a combinational block, or between "
         "the registers of a pipeline, without their setup and clock-to-output; FO4 is the delay of an inverter that "
         f"drives four inverters. Limits are {listing([number(share) for share in DEADLINES])} times the shortest delay "
@@ -133,13 +132,12 @@ def section(report: Report, measured: Measured) -> Section | None:
         section.name_missing(report.formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     most = max(len(curves) for curves in by_name.values())
     single: list[tuple[object, ...]] = []
-    subjects = ["Speed"] * 2  # one of each goal
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         alike = [other for other in by_name if other._replace(how=group.how) == group]
-        both = {other.goal for other in by_name if other._replace(goal=group.goal) == group} | {AREA}
-        goal = f", built for {group.goal}" if len(both) > 1 else ""
-        title = f"{group.block}{goal}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
+        goals = dict.fromkeys(str(row.options.get("optimize", AREA)) for row in by_group[group])
+        built = "" if [*goals] == [AREA] else f", built for {' or for '.join(goals)}"
+        title = f"{group.block}{built}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
         shown = [value for curve in curves.values() for point in curve for value in point]
         # neither a single format, unless all are single, nor more than a legend has
         if min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(shown):
@@ -148,7 +146,7 @@ def section(report: Report, measured: Measured) -> Section | None:
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
             chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
-            section.chart_finding(sentence, chart, subjects.pop() if subjects else "")
+            section.chart_finding(sentence, chart, "" if section.charts else "Speed")
         if len(curves) > 1:
             ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
             caption = f"{title}: the smallest area within a delay"

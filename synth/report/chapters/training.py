@@ -25,8 +25,8 @@ _OLD = (
     "trained."
 )
 _DIVERGED = "diverged"
-_SCALED = "hif8, adaptive"
-"""The policy that stands for training in HiF8 as its paper does it."""
+_SCALED, _PAIR, _UNSCALED = "hif8, adaptive", "e4m3/e5m2, tensor", "hif8"
+"""Policies that the first page names: HiF8 as its paper trains it, FP8 with scales of tensors, and HiF8 without one."""
 _OWN = "this study's own questions"
 _OWN_WORDS = {REPRODUCED: ("holds", "hold"), NOT_REPRODUCED: ("does not hold", "do not hold")}
 """Verdicts on questions that no paper answers: of one, and of several."""
@@ -57,7 +57,7 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
         command="make study",
     )
-    if not _is_current(study):
+    if not is_current(study):
         section.warning = _OLD
         section.find(f"{_OLD} make study trains them again.")
     if _is_shorter(study):
@@ -75,7 +75,7 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
     return section
 
 
-def _is_current(study: Study) -> bool:
+def is_current(study: Study) -> bool:
     """Whether the program and the plans of today would give the same results; data are fixed by the program."""
     plans = {plan.task: (plan.iterations, [*plan.policies]) for plan in PLANS}
     trained = {
@@ -134,19 +134,34 @@ def _claims(section: Section, study: Study) -> None:
 
 
 def _trained(section: Section, study: Study) -> None:
-    """Whether HiF8 trains: its losses with a scale of the loss."""
-    trained = [(task, task.policies[_SCALED].policy) for task in study.tasks.values() if _SCALED in task.policies]
-    texts = [
-        f"{task.name} {_excess(each.median)} ({_excess(each.low)} to {_excess(each.high)})"
-        for task, each in ((task, task.excess(_SCALED)) for task, _ in trained)
-    ]
-    if texts:
-        seeds, into = counted(len(study.seeds), "seed"), {policy.accumulator for _, policy in trained if policy}
-        text = (
-            f"Test loss of the policy “{_SCALED}” (scale of the loss, sums in {listing(sorted(into))}), above that of "
-        )
-        text += f"{BASE}, median and range of {seeds}: {listing(texts)}."
-        section.find(text, "Training")
+    """Whether HiF8 and FP8 train: their losses with scales, and HiF8's without one against FP8's."""
+    tasks = [(name, task) for name in (_SCALED, _PAIR) for task in study.tasks.values() if name in task.policies]
+    texts = []
+    for name, task in tasks:
+        each = task.excess(name)
+        spread = f"{_excess(each.low)} to {_excess(each.high)}"
+        texts.append(f"“{name}” in {task.name} {_excess(each.median)} ({spread}; {against_base(task, name)})")
+    if not texts:
+        return
+    seeds = counted(len(study.seeds), "seed")
+    text = f"Test loss with scales above that of {BASE}, median and range of {seeds}: {listing(texts)}."
+    answers: dict[str, list[str]] = {}
+    for claim in claims.CLAIMS:
+        where = study.tasks.get(claim.task)
+        judged = claims.verdict(claim, where) if where and (claim.first, claim.second) == (_UNSCALED, _PAIR) else None
+        if judged:
+            words = _OWN_WORDS.get(judged.text, (judged.text,))[0]
+            mean = "" if math.isnan(judged.mean) else f" ({_excess(judged.mean)})"
+            answers.setdefault(claim.text.rstrip("."), []).append(f"{words} in {claim.task}{mean}")
+    section.find(" ".join([text, *(f"“{claim}”: {listing(known)}." for claim, known in answers.items())]), "Training")
+
+
+def against_base(task: Task, name: str) -> str:
+    """Whether a policy's loss is no higher than that of binary32, in words."""
+    claim = claims.Claim("", OWN, task.name, name, claims.Relation.NO_HIGHER, BASE)
+    judged = claims.verdict(claim, task)
+    text = judged.text if judged else ""
+    return {REPRODUCED: "no higher", NOT_REPRODUCED: "higher"}.get(text, text)
 
 
 def _excess(value: float) -> str:

@@ -9,6 +9,7 @@ const WITHIN = { area: "area", delay: "its delay", energy: "least energy" };
 const FREE = { ...WITHIN, energy: "its energy", "shortest delay": "shortest delay", "area at the shortest delay": "area at the shortest delay" };
 const heads = ({ limit }) => (limit === null ? FREE : WITHIN);
 const into = ({ unit, accumulator }) => (["encoder", "decoder"].includes(unit) ? "" : accumulator); // these have none
+const hasNone = ({ unit }, choice) => unit === "encoder" && choice.includes("+"); // two formats in one unit have no encoder
 const MOST = 6;
 
 const points = (data?.points ?? []).map((point) => Object.fromEntries(point.map((value, place) => [data.columns[place], value])));
@@ -81,7 +82,8 @@ function nothing(rows, state) {
   const known = points.filter((point) => point.unit === state.unit && state.formats.includes(point.choice) && (state.limit === null || point.delay !== null));
   const where = new Set(known.map(({ accumulator, target }) => `${accumulator ? `into ${accumulator} ` : ""}on ${data.targets[target]}`));
   const instead = where.size ? `Measured: ${[...where].join(", ")}. ` : "";
-  return `Not measured for these formats. ${instead}To measure it: ${command(rows[0].choice, "area", state)}`;
+  const { choice } = rows.find((row) => !hasNone(state, row.choice)) ?? rows[0];
+  return `Not measured for these formats. ${instead}${hasNone(state, choice) ? "Two formats in one unit have no encoder." : `To measure it: ${command(choice, "area", state)}`}`;
 }
 
 function element(name, text = "", attributes = {}) {
@@ -133,7 +135,7 @@ function show(state) {
   rest.append(...body);
   table.replaceChildren(top, rest);
   section.querySelector(".verdict").textContent = sentence(rows, state);
-  const missing = rows.flatMap((row) => used.filter((metric) => !row[metric]).map((metric) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
+  const missing = rows.flatMap((row) => used.filter((metric) => !row[metric] && !hasNone(state, row.choice)).map((metric) => `not measured: ${row.choice}, ${metric}: ${command(row.choice, metric, state)}`));
   const commands = rows.flatMap((row) => used.map((metric) => row[metric]?.command).filter(Boolean));
   section.querySelector("pre").textContent = [...new Set([...missing, ...commands])].join("\n");
   section.querySelector(".links details").open ||= rows.every((row) => !row.area);
@@ -183,6 +185,7 @@ function toAddress(state) {
 function setUp() {
   const section = document.getElementById("compare"), form = section.querySelector("form");
   let state = fromAddress();
+  const measured = () => points.filter((point) => point.unit === state.unit && state.formats.includes(point.choice));
   const fill = () => {
     form.querySelectorAll("[name=formats]").forEach((box) => {
       box.checked = state.formats.includes(box.value);
@@ -207,6 +210,9 @@ function setUp() {
     } else if (target.name === "limit") {
       state = { ...state, limit: target.value === "" ? null : Number(target.value) };
     } else state = { ...state, [target.name]: target.value };
+    if (target.name === "unit" && !measured().some(({ accumulator }) => accumulator === state.accumulator)) {
+      state.accumulator = measured().find(({ accumulator }) => accumulator)?.accumulator ?? state.accumulator;
+    }
     history.replaceState(null, "", toAddress(state));
     fill();
   });

@@ -130,4 +130,10 @@ function open() {
   if (target instanceof HTMLDetailsElement) target.open = true;
 }
 addEventListener("hashchange", open);
+
+// A page that is renewed keeps which tables are open.
+const tables = () => [...document.querySelectorAll("details[id]")], place = `open ${location.pathname}`;
+const kept = JSON.parse(sessionStorage.getItem(place) ?? "{}");
+tables().forEach((item) => (item.open = kept[item.id] ?? item.open));
+addEventListener("toggle", () => sessionStorage.setItem(place, JSON.stringify(Object.fromEntries(tables().map((item) => [item.id, item.open])))), true);
 open();
