@@ -123,8 +123,8 @@ def encoders(measured: Measured) -> Section | None:
     if pairs:
         both = {mode: biases(studied, mode) for mode in (first, second)}
         values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in both.items()}
-        what = "mean change of magnitudes"
-        section.chart("", charts.groups(values, f"{studied}: {what} by rounding", f"{what} [%]", are_points=True))
+        title = f"{studied}: mean change of magnitudes by rounding"
+        section.chart("", charts.groups(values, title, "mean change [%]", are_points=True))
         shares = [
             f"{text} on {where.title}"
             for where, (base, other) in pairs.items()
