@@ -8,7 +8,7 @@ verdicts do not depend on this file.
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -346,14 +346,6 @@ class UserFile(Subject):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
         parts = json.loads(whole)["modules"].values()
         inside = [cell for part in parts for cell in part["cells"].values()]
-        words = [(part["memories"], cell) for part in parts if "memories" in part for cell in part["cells"].values()]
-        for memories, cell in words:
-            name = cell["parameters"].get("MEMID", "").removeprefix("\\")
-            if "memrd" in cell["type"] and not _is_within(cell["connections"]["ADDR"], memories[name]):
-                problem = (
-                    f"must select from {name} by an index of no more bits than its words need, the first one word 0"
-                )
-                raise NetlistError(f"{self.top} {problem}{_source(cell, self._reading[2])}")
         used = {cell["type"] for cell in inside}
         if any(cell["type"] == "$shift" and len(cell["connections"]["B"]) > _LONGEST_INDEX for cell in inside):
             raise NetlistError(f"{self.top} must not select bits by an index of more than 32 bits")
@@ -361,14 +353,6 @@ class UserFile(Subject):
             if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
                 raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")
         return not used.isdisjoint(names)
-
-
-def _is_within(index: Sequence[Any], memory: Mapping[str, Any]) -> bool:
-    """Whether an index selects words of a memory, or undefined ones that Yosys adds up to a power of two."""
-    low = sum(1 << place for place, bit in enumerate(index) if bit == "1")
-    high = sum(1 << place for place, bit in enumerate(index) if bit != "0")
-    first: int = memory["start_offset"]
-    return first <= low and high - first < 1 << (memory["size"] - 1).bit_length()
 
 
 def _source(item: Mapping[str, Any], place: Place) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from synth.proof.gates import NetlistError
-from synth.proof.syntax import ASSIGN, DECLARED, Node, forest, reached
+from synth.proof.syntax import ASSIGN, DECLARED, Node, forest
 from synth.proof.words import short_sums, without_assertions
 
 _MACROS = (
@@ -23,15 +23,40 @@ _DIRECTIVES = (
 """Names that some simulators take for macros when a condition asks."""
 
 _RESERVED = (
-    r"(?<![\w$])(always_(comb|ff|latch)|assert|assume|class|cover|expect|final|import|int|interface|longint|program"
-    r"|property|restrict|sequence)(?![\w$])"
+    r"(?<![\w$])(?:accept_on|alias|always_comb|always_ff|always_latch|assert|assume|before|bind|bins|binsof|bit|break|byte"
+    r"|chandle|checker|class|clocking|const|constraint|context|continue|cover|covergroup|coverpoint|cross|dist|do"
+    r"|endchecker|endclass|endclocking|endgroup|endinterface|endpackage|endprogram|endproperty|endsequence|enum"
+    r"|eventually|expect|export|extends|extern|final|first_match|foreach|forkjoin|global|iff|ignore_bins"
+    r"|illegal_bins|implements|implies|import|inside|int|interconnect|interface|intersect|join_any|join_none|let"
+    r"|local|logic|longint|matches|modport|nettype|new|nexttime|null|package|packed|priority|program|property"
+    r"|protected|pure|rand|randc|randcase|randsequence|ref|reject_on|restrict|return|s_always|s_eventually"
+    r"|s_nexttime|s_until|s_until_with|sequence|shortint|shortreal|soft|solve|static|string|strong|struct|super"
+    r"|sync_accept_on|sync_reject_on|tagged|this|throughout|timeprecision|timeunit|type|typedef|union|unique"
+    r"|unique0|until|until_with|untyped|var|virtual|void|wait_order|weak|wildcard|with|within)(?![\w$])"
 )
-"""Words of SystemVerilog that the rules here take for such, which Verilog allows as names."""
+"""Words that IEEE 1800-2017 reserves beyond Verilog, which tools take for such, or for names."""
 _CHANGES = "ifn?def|elsif|else|endif|define|undef|undefineall|include|timescale|resetall|line|pragma|default_nettype"
 """Directives that change how the text behind them is read; tools differ in when those of a macro act."""
 
 _FUNCTIONS = {rf"\${name}" for name in ("clog2", "bits", "size", "high", "low", "left", "right")}
-_WORDS = {"CONDX": "use casex", "EQX": "compare with ===", "NEX": "compare with !==", "DEFPARAM": "use defparam"}
+_WORDS = {
+    "CONDX": "use casex",
+    "EQX": "compare with ===",
+    "NEX": "compare with !==",
+    "DEFPARAM": "use defparam",
+    "TASK": "have a task",
+    "WHILE": "use while",
+    "REPEAT": "use repeat",
+    "INTERFACE": "have an interface",
+}
+_READ = re.compile(
+    r"MODULE|PACKAGE|CELL(TYPE)?|PARASET|ARGUMENT|PRIMITIVE|FUNCTION|(LOCAL)?PARAM(ETER)?|TYPEDEF|WIRE(TYPE)?|MEMORY"
+    r"|(MULTI)?RANGE|STRUCT(_ITEM)?|UNION|ENUM(_ITEM)?|GEN(VAR|FOR|IF|CASE|BLOCK)|ASSIGN(_EQ|_LE)?|ALWAYS|(POS|NEG)?EDGE"
+    r"|BLOCK|CASE|CONDZ?|DEFAULT|FOR|COUNTER|NONE|ATTR|IDENTIFIER|PREFIX|MEMBER|CONSTANT|CONCAT|REPLICATE|TERNARY|FCALL"
+    r"|TO_(UN)?SIGNED|SELFSZ|CAST_SIZE|ADD|SUB|MUL|DIV|MOD|POW|POS|NEG|[LG][TE]|EQ|NE|SHIFT_S?(LEFT|RIGHT)"
+    r"|ASSERT|ASSUME|COVER|BIT_(NOT|AND|OR|XNOR|XOR)|REDUCE_(AND|OR|XNOR|XOR|BOOL)|LOGIC_(NOT|AND|OR)"
+)
+"""The kinds of nodes that the rules here know; whatever is not among them is refused."""
 _ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
 _PRAGMAS = "use full_case", "use parallel_case"
 _CHOICE = r"\b(unique0?|priority)\s+(if|case[zx]?)\b"
@@ -148,16 +173,8 @@ def _problems(
 
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
-    writers = module.all("ALWAYS", "ASSIGN", "TASK", "FUNCTION")
-    assigns = [part for node in writers for part in node.all(*ASSIGN)]
-    changed = reached(target for part in [*assigns, *_driven(module, modules)] for target in part.targets())
-    filled = {name for node in module.all("INITIAL") for name in node.written(*ASSIGN)}
     fixed = module.names("PARAMETER", "LOCALPARAM", "ENUM_ITEM", "GENVAR")
-    fixed |= {name for name in filled & module.names("MEMORY") if not {name, name[1:]} & changed}
-    initial, line, declared = set[str](), module.line, module.names(*DECLARED)
-    interfaces = {name for name, node in modules.items() if node.kind == "INTERFACE"}
-    inside = module.names("GENBLOCK", "BLOCK", "INTERFACEPORT")
-    inside |= {node.name for node in module.all("CELL") if node.names("CELLTYPE") <= interfaces}
+    line, declared, inside = module.line, module.names(*DECLARED), module.names("GENBLOCK", "BLOCK")
     signed = {node.name for node in module.all("WIRE") if "signed" in node.rest} - fixed
     # integers have more bits than a memory may be selected by
     short = {node.name for node in module.all("WIRE") if "signed" in node.rest and "range=[31:0]" not in node.rest}
@@ -192,8 +209,15 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
             for term in place.all()
         ):
             yield line, f"select from {node.name[1:]} by a number with a sign"
-        if node.kind in _WORDS or (node.kind == "ATTR" and node.name in _ATTRIBUTES):
-            yield line, _WORDS.get(node.kind, f"use {node.name}")
+        for name, place in (node.written(*ASSIGN) | node.read()).items() if node.kind == "INITIAL" else ():
+            yield place, f"give {name[1:]} an initial value"
+        if not _READ.fullmatch(node.kind):
+            yield line, _WORDS.get(node.kind, f"have what Yosys calls {node.kind}")
+        if node.kind == "ATTR" and node.name in _ATTRIBUTES:
+            yield line, f"use {node.name}"
+        heads = (node.children[0], node.children[2]) if node.kind == "FOR" else ()
+        for target in (target for step in heads for target in step.targets() if target.kind != "COUNTER"):
+            yield line, f"use {target.name[1:]}, which a loop counts, outside its loops"
         for kind, digits, words in _ITEMS:
             if node.kind == kind and any(re.search(digits, item.rest) for item in node.children[:-1]):
                 yield node.children[0].line, f"have {words}"
@@ -205,27 +229,12 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
             and node.name not in {*_FUNCTIONS, *modules}
         ):
             yield line, f"use {node.name[1:]}"
-        if node.kind == "TASK" and any("output" in port.rest and "signed" in port.rest for port in node.children):
-            yield line, f"have an output with a sign in {node.name[1:]}"
-        if node.kind in ("FUNCTION", "TASK"):
+        if node.kind == "FUNCTION":
             counted = node.names("COUNTER") - node.names("WIRE")
             for name in (node.written(*ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
-        if node.kind == "INITIAL":
-            for name, place in (node.written(*ASSIGN) | node.read()).items():
-                if name not in fixed or name in initial:
-                    yield place, f"give {name[1:]} an initial value"
-            initial |= node.written(*ASSIGN).keys()
         if node.kind == "ALWAYS":
             yield from _misread_block(node, module, fixed)
-
-
-def _driven(module: Node, modules: Mapping[str, Node]) -> Iterator[Node]:
-    """The links of cells to ports that are not known to be inputs."""
-    for cell in module.all("CELL"):
-        ports = [port for name in cell.names("CELLTYPE") & modules.keys() for port in modules[name].all("WIRE")]
-        inputs = {port.name for port in ports if "input" in port.rest}
-        yield from (link for link in cell.all("ARGUMENT") if link.name not in inputs)
 
 
 def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:
@@ -238,7 +247,7 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
             inner = next((name for name in at_once if f".{name[1:]}." in node.name + "."), node.name)
             if inner in at_once and (node.kind == "IDENTIFIER" or re.search(r"\b(out|in)put\b", node.rest)):
                 yield at_once[inner], f"assign {inner[1:]} by = in a clocked block and use it elsewhere"
-        for name in at_once if module.kind == "INTERFACE" else [name for name in at_once if "." in name]:
+        for name in (name for name in at_once if "." in name):
             yield at_once[name], f"assign {name[1:]} by = in a clocked block, where other modules may use it"
         for name in at_once.keys() & later.keys():
             yield later[name], f"assign {name[1:]} by = and <="

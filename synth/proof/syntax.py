@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from synth.proof.gates import NetlistError
 
 ASSIGN = "ASSIGN", "ASSIGN_EQ", "ASSIGN_LE"
 PARAMETERS = "PARAMETER", "LOCALPARAM"
-_SCOPES, DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION", "TASK"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR", "ENUM_ITEM")
+_SCOPES, DECLARED = ("BLOCK", "GENBLOCK", "FUNCTION"), ("WIRE", "MEMORY", *PARAMETERS, "GENVAR", "ENUM_ITEM")
 _STRUCTURES = "STRUCT", "UNION"
 _WIDEST = 4096
 """Width up to which the bits of a word are distinguished."""
@@ -151,29 +151,26 @@ def _count(module: Node) -> None:
     loops, variables = list(module.all("FOR")), module.names("WIRE")
     heads = [target for loop in loops for step in (loop.children[0], loop.children[2]) for target in step.targets()]
     targets = {id(node): node for step in module.all(*ASSIGN) for node in step.targets()}
-    written = reached(targets[place] for place in targets.keys() - {id(head) for head in heads})
+    written = _reached(targets[place] for place in targets.keys() - {id(head) for head in heads})
     counters = {node.name for node in heads if not node.member and not node.children} & variables
     counters -= {name for name in counters if {name, name[1:]} & written}
     for loop in loops:
         counted = {node.name for node in loop.targets()} & counters
         for node in (node for part in loop.children[1:] for node in part.all("IDENTIFIER")):
             node.kind = "COUNTER" if node.name in counted and id(node) not in targets else node.kind
-    read = reached(node for node in module.all("IDENTIFIER") if id(node) not in targets)
+    read = _reached(node for node in module.all("IDENTIFIER") if id(node) not in targets)
     for head in heads:
         head.kind = "IDENTIFIER" if head.name not in counters or {head.name, head.name[1:]} & read else "COUNTER"
 
 
-def reached(nodes: Iterable[Node]) -> set[str]:
+def _reached(nodes: Iterable[Node]) -> set[str]:
     """The names of variables, and those at the end of paths without the character before."""
     names = {node.name for node in nodes}
     return names | {name.rpartition(".")[2] for name in names if "." in name}
 
 
 def _resolve(tree: Node) -> None:
-    """Give variables what their types say, and separate members of structures from the names of variables.
-
-    Outputs of tasks become assignments to the arguments of their calls.
-    """
+    """Give variables what their types say, and separate members of structures from the names of variables."""
     types: dict[str, list[Node]] = {}
     for node in tree.all("TYPEDEF"):
         types.setdefault(node.name[1:].rpartition("::")[2], []).append(node.children[0])
@@ -198,10 +195,3 @@ def _resolve(tree: Node) -> None:
             if members and name in declared and node.name not in declared:
                 node.name, node.member = name, "" if name in unions else "." + members[0]
                 node.children += [Node("MEMBER", node.line, "", "")] * (len(members) > 1)
-        tasks = {task.name: [port.rest for port in task.children if "put" in port.rest] for task in module.all("TASK")}
-        for call in module.all("TCALL"):
-            ports = list(zip(call.children, tasks.get(call.name, ()), strict=False))
-            call.children = [replace(argument) for argument, port in ports if "input" in port]
-            call.children += [
-                Node("ASSIGN_EQ", call.line, "", "", [argument]) for argument, port in ports if "output" in port
-            ]

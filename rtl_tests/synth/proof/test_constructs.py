@@ -63,9 +63,9 @@ NAMED = re.compile(
     r"(?<=undriven nets): bits, by (x|a select|the undriven net \w+) \(line 2\)(, .* \(line 2\))*$", re.M
 )
 """What a message says of undefined values: the outputs, and where the values come from."""
+OUTSIDE = "use {}, which a loop counts, outside its loops"
 WORD = "use {}, a word of SystemVerilog, in a .v file"
-SELECTED = "must select from z by an index of no more bits than its words need, the first one word 0 (line 2)"
-FILLED = "integer i; initial for (i = 0; i < 16; i = i + 1) z[i] = 1;"
+FILLED = "integer i; always @* for (i = 0; i < 16; i = i + 1) z[i] = r[0] | ~r[0];"
 COUNTED = "integer i; reg z;"
 LOOPS = "if (code[0]) for (i = 0; i < 1; i = i + 1) z = code[0]; else for (i = 0; i < 2; i = i + 1) z = code[0];"
 """Behind them i is 1 if code[0] is, else 2."""
@@ -135,6 +135,27 @@ TABLE = [
         "full_case",
         "reg m; always @* (* full_case *) case (code[0]) 1'b1: m = 1'b0; endcase assign bits = m ? 16'd1 : r;",
         "use full_case",
+    ),
+    (
+        "gates side by side",
+        "wire [3:0] n; not g [0:3] (n, code[3:0]); assign bits = n ? r : r;",
+        "have what Yosys calls CELLARRAY",
+    ),
+    (
+        "memory that is filled",
+        "reg z [0:15]; integer i; initial for (i = 0; i < 16; i = i + 1) z[i] = 1; assign bits = z[code[3:0]] ? r : 0;",
+        INITIAL.format("z"),
+    ),
+    (
+        "loop while",
+        "reg [15:0] n; integer i; always @* begin i = 0; n = r; while (i < 4) begin n[i] = r[i]; i = i + 1; end end"
+        " assign bits = n;",
+        "use while",
+    ),
+    (
+        "loop repeat",
+        "reg [15:0] n; always @* begin n = r; repeat (2) n = ~n; end assign bits = n;",
+        "use repeat",
     ),
     (
         "parallel_case",
@@ -257,7 +278,7 @@ TABLE = [
         "counter that its loop changes",
         "reg [15:0] m; integer i, n; always @(posedge clk) begin n = 0; for (i = 0; i < 4; i = i + 1)"
         " begin n = n + 1; i = i + 1; end m <= n == 4 ? r : 0; end assign bits = m;",
-        ALIKE,
+        OUTSIDE.format("i"),
     ),
     (
         "counter that overflows",
@@ -268,7 +289,7 @@ TABLE = [
         "output of a task",
         "reg [15:0] m, n; task t; input [15:0] a; output [15:0] b; b = a; endtask always @(posedge clk) t(r, m);"
         " always @(posedge clk) n <= m; assign bits = q ^ n ^ n;",
-        "assign m by = in a clocked block and use it elsewhere",
+        "have a task",
     ),
     (
         "counter of a function and its caller",
@@ -296,7 +317,7 @@ TABLE = [
     ),
     (
         "word at a sum",
-        "reg k [0:31]; integer i; initial for (i = 0; i < 32; i = i + 1) k[i] = i == 0;"
+        "reg k [0:31]; integer i; always @* for (i = 0; i < 32; i = i + 1) k[i] = i == 0 | (~r[0] & r[0]);"
         " assign bits = k[code[3:0] + 4'd1] == (code[3:0] == 15) ? r : 16'd0;",
         "select from k by a sum",
     ),
@@ -403,12 +424,6 @@ TABLE = [
         "use wor",
     ),
     (
-        "output of a task with a sign",
-        "reg [15:0] m; task t; input [3:0] a; output signed [3:0] b; b = a; endtask always @* t(code, m);"
-        " assign bits = m[15] == code[3] ? r : 0;",
-        "have an output with a sign in t",
-    ),
-    (
         "element read before written",
         "generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g reg [15:0] m; end endgenerate reg [15:0] n;"
         " always @* begin n = g[0].m; g[0].m = r; end assign bits = n;",
@@ -439,27 +454,9 @@ TABLE = [
         ALIKE,
     ),
     (
-        "output of a task read before written",
-        "reg [15:0] m, n; task t; input [15:0] a; output [15:0] b; b = a; endtask"
-        " always @* begin m = n; t(r, n); end assign bits = m;",
-        "read n in its block before all of it is assigned there",
-    ),
-    (
-        "output of a task in its clocked block",
-        "reg [15:0] m; task t; input [15:0] a; output [15:0] b; b = a; endtask always @(posedge clk) begin : b"
-        " reg [15:0] n; t(r, n); m <= n; end assign bits = m;",
-        None,
-    ),
-    (
         "list with a word that a port drives",
         "wire [15:0] k [0:1]; reg [15:0] m; right v (.code(code), .bits(k[0]));"
         " always @(code) m = code[0] ? k[0] : k[0]; assign bits = m;",
-        "read k outside the list of its block always",
-    ),
-    (
-        "list with a word that a task writes",
-        "reg [15:0] k [0:1]; reg [15:0] m; task t; input [15:0] a; output [15:0] b; b = a; endtask"
-        " always @* t(r, k[0]); always @(code) m = code[0] ? k[0] : k[0]; assign bits = m;",
         "read k outside the list of its block always",
     ),
     (
@@ -558,18 +555,12 @@ TABLE = [
     (
         "index that is longer than a memory needs",
         f"reg z [0:15]; {FILLED} assign bits = z[code] ? r : 0;",
-        SELECTED,
-    ),
-    (
-        "index below a memory",
-        f"reg z [4:11]; {FILLED} assign bits = z[code[3:0]] ? r : 0;",
-        SELECTED,
+        UNDEFINED,
     ),
     (
         "indices of memories",
-        f"reg z [0:15]; {FILLED} wire [31:0] n = code[3:0]; reg y [9:8]; initial begin y[8] = 1; y[9] = 1; end"
-        " integer k; reg m; always @* begin k = code[3:0]; m = z[k]; end"
-        " assign bits = z[n] & m & y[{3'd4, code[0]}] ? r : 0;",
+        f"reg z [0:15]; {FILLED} wire [31:0] n = code[3:0]; integer k; reg m;"
+        " always @* begin k = code[3:0]; m = z[k]; end assign bits = z[n] & m ? r : 0;",
         None,
     ),
     (
@@ -594,12 +585,6 @@ TABLE = [
         None,
     ),
     (
-        "memory that a task writes",
-        "reg z [0:1]; initial begin z[0] = 0; z[1] = 1; end task t; input a; z[0] = a; endtask always @* t(code[0]);"
-        " function f; input a; f = a | z[0]; endfunction assign bits = f(1'b0) == code[0] ? r : 0;",
-        INITIAL.format("z"),
-    ),
-    (
         "memory that is written by its path",
         "generate if (1) begin : g reg z [0:1]; initial begin z[0] = 0; z[1] = 1; end reg m; wire s = code[7];"
         " always @(s) m = s ? z[0] : z[0]; end endgenerate always @* g.z[0] = code[0];"
@@ -621,25 +606,19 @@ TABLE = [
         "counter of another block",
         f"{COUNTED} always @* {LOOPS} wire s = code[7]; reg m; always @(s) m = s ? i == 1 : i == 1;"
         " assign bits = m == z ? r : 0;",
-        "read i outside the list of its block always",
+        OUTSIDE.format("i"),
     ),
     (
         "counter by its path",
         f"generate if (1) begin : g {COUNTED} always @* {LOOPS} end endgenerate wire s = code[7]; reg m;"
         " always @(s) m = s ? g.i == 1 : g.i == 1; assign bits = m == g.z ? r : 0;",
-        "read g.i outside the list of its block always",
+        OUTSIDE.format("i"),
     ),
     (
         "counter of a block in a function",
         f"{COUNTED} always @* {LOOPS} function f; input a; f = a | i == 1; endfunction"
         " assign bits = f(1'b0) == z ? r : 0;",
-        "use i in f, whose argument it is not",
-    ),
-    (
-        "counter of a block in a task",
-        f"{COUNTED} always @* {LOOPS} reg m; task t; output a; a = i == 1; endtask always @(code[7]) t(m);"
-        " assign bits = m == z ? r : 0;",
-        "use i in t, whose argument it is not",
+        OUTSIDE.format("i"),
     ),
     (
         "race of a counter",
@@ -648,9 +627,16 @@ TABLE = [
         "assign i by = in a clocked block and use it elsewhere",
     ),
     (
-        "counters",
+        "counter behind its loop",
         "integer i, j; reg [15:0] n; reg m; always @* begin for (i = 0; i < 4; i = i + 1)"
         " for (j = 0; j < 4; j = j + 1) n[4 * i + j] = r[4 * i + j]; m = i == 4; end assign bits = m ? n : 0;",
+        OUTSIDE.format("i"),
+    ),
+    (
+        "counters",
+        "integer i, j, k; reg [15:0] n; always @* for (i = 0; i < 4; i = i + 1) for (j = 0; j < 4; j = j + 1)"
+        " n[4 * i + j] = r[4 * i + j]; reg m;"
+        " always @* for (k = 0; k < 2; k = k + 1) m = k == 1 & (r[0] | ~r[0]); assign bits = m ? n : 0;",
         None,
     ),
     (
@@ -683,7 +669,7 @@ TABLE = [
         "words of SystemVerilog",
         "wire \\class = r[0], bit = r[1], byte = r[2], do = r[3], unique = r[4], priority = r[5], type = r[6],"
         " var = r[7]; assign bits = {r[15:8], var, type, priority, unique, do, byte, bit, \\class };",
-        None,
+        WORD.format("bit"),
     ),
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
@@ -777,7 +763,7 @@ SYSTEM_TABLE = [
         "output of a task of a signed type",
         "typedef logic signed [3:0] t; reg [15:0] m; task automatic f(input [3:0] a, output t b); b = a; endtask"
         " always_comb f(code, m); assign bits = m[15] == code[3] ? r : 0;",
-        "have an output with a sign in f",
+        "have a task",
     ),
     (
         "type of a package",
@@ -823,7 +809,7 @@ SYSTEM_TABLE = [
         "bus s(); inner10 t (.b(s), .clk(clk), .a(r)); reg [15:0] n; always @(posedge clk) n <= s.d;"
         " assign bits = q ^ n ^ n; endmodule interface bus; logic [15:0] d; endinterface"
         " module inner10 (bus b, input clk, input [15:0] a); always_ff @(posedge clk) b.d = a;",
-        "assign b.d by = in a clocked block, where other modules may use it",
+        "have an interface",
     ),
     (
         "name of an enumeration in another scope",
@@ -851,8 +837,8 @@ SYSTEM_TABLE = [
     ),
     (
         "index of a type with a sign",
-        "reg z [0:255]; integer i; initial for (i = 0; i < 256; i = i + 1) z[i] = 1; byte n; assign n = code;"
-        " assign bits = z[n] ? r : 0;",
+        "reg z [0:255]; integer i; always_comb for (i = 0; i < 256; i = i + 1) z[i] = ~r[0] | r[0]; byte n;"
+        " assign n = code; assign bits = z[n] ? r : 0;",
         "select from z by a number with a sign",
     ),
     (
@@ -869,7 +855,7 @@ SYSTEM_TABLE = [
     ),
     (
         "memory at an input",
-        "logic z [0:1]; initial begin z[0] = 0; z[1] = 1; end wire k; inner12 s (.a(z[code[0]]), .y(k));"
+        "logic z [0:1]; assign z[0] = r[0] & ~r[0]; assign z[1] = 1; wire k; inner12 s (.a(z[code[0]]), .y(k));"
         " assign bits = k == code[0] ? r : 0; endmodule module inner12 (input a, output y); assign y = a;",
         None,
     ),
@@ -889,12 +875,19 @@ FREE = [
     ("part out of range", "wire [5:0] n = 6'd0; assign bits = n[code[7:4] +: 2] == 2'd0 ? r : 16'd0;"),
     ("sum out of range", "wire [5:0] n = 6'd0; assign bits = n[code[0] + 6] ? 16'd0 : r;"),
     (
+        "index below a memory",
+        "reg z [4:11]; integer i; always @* for (i = 4; i < 12; i = i + 1) z[i] = r[0] | ~r[0];"
+        " assign bits = z[code[3:0]] ? r : 0;",
+    ),
+    (
         "word out of range",
-        "reg k [0:5]; integer i; initial for (i = 0; i < 6; i = i + 1) k[i] = 0; assign bits = k[code[6:4]] ? 0 : r;",
+        "reg k [0:5]; integer i; always @* for (i = 0; i < 6; i = i + 1) k[i] = ~code[7] & code[7];"
+        " assign bits = k[code[6:4]] ? 0 : r;",
     ),
     (
         "word without a value",
-        "reg k [0:15]; integer i; initial for (i = 0; i < 15; i = i + 1) k[i] = 0; assign bits = k[code[7:4]] ? 0 : r;",
+        "reg k [0:15]; integer i; always @* for (i = 0; i < 15; i = i + 1) k[i] = ~code[7] & code[7];"
+        " assign bits = k[code[7:4]] ? 0 : r;",
     ),
     (
         "local variable of a function",
@@ -1029,22 +1022,12 @@ def test_two_readers_that_differ_on_one_input(tmp_path, capsys, monkeypatch, con
     assert "equal" not in [record.verdict for record in EvidenceStore(evidence)]
 
 
-@pytest.mark.parametrize(
-    ("body", "sentence"),
-    [
-        (
-            "wire [3:0] n; not g [0:3] (n, code[3:0]); assign bits = n ? r : r;",
-            "cannot be mapped: mine.v:2: ERROR: Cell arrays of primitives are currently not supported.",
-        ),
-        (
-            "wire \\g[0].m ; generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g wire m; assign m = 1'b1; end"
-            " endgenerate assign bits = \\g[0].m ? r : 0;",
-            "must not have a name with a point that is also the path of a signal in a block",
-        ),
-    ],
-    ids=["gates side by side", "two names"],
-)
-def test_what_a_reader_does_not_support_is_named(tmp_path, capsys, body, sentence):
+def test_what_a_reader_does_not_support_is_named(tmp_path, capsys):
+    body = (
+        "wire \\g[0].m ; generate genvar i; for (i = 0; i < 1; i = i + 1) begin : g wire m; assign m = 1'b1; end"
+        " endgenerate assign bits = \\g[0].m ? r : 0;"
+    )
+    sentence = "must not have a name with a point that is also the path of a signal in a block"
     assert message(tmp_path, capsys, module(body), False) == f"hwgen: --verilog: mine {sentence}\n"
 
 
@@ -1125,7 +1108,10 @@ def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
         "hwgen: --verilog: mine must have a latency of 1 cycles from every input to every output, as --stages says\n"
     )
     controlled = "hwgen: --verilog: mine has outputs that depend on {} in a cycle in which it must not affect them\n"
-    assert sentence in (undefined, early, controlled.format("rst"), controlled.format("in_valid"))
+    undriven = re.search(
+        r"mine cannot be mapped: Warning: Wire mine\.\\\w+\[\d+\] is used but has no driver\.$", sentence
+    )
+    assert undriven or sentence in (undefined, early, controlled.format("rst"), controlled.format("in_valid"))
 
 
 @NEEDS_ICARUS
@@ -1143,7 +1129,7 @@ def test_verilator_refutes_nothing_that_verify_accepts(tmp_path):
     """One build of all constructs that Verilator reads, and whose simulation ends; its values are 0 and 1."""
     unread = {"formal function", "macro's value", "cell of Yosys", "defparam", "no list", "line", "delay in seconds"}
     unread |= {"string from one condition to another", "condition in a string", "z in casez"}
-    unread |= {"output of a task with a sign", "counter that overflows"}
+    unread |= {"counter that overflows", "gates side by side"}
     unread |= {"sequence", "class", "final", "int", "expect", "words of SystemVerilog"}
     rows = [row for row in TABLE if row[0] not in unread]
     options = [
