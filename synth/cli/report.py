@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -191,10 +191,10 @@ def _evidence(name: str, jobs: Sequence[Job], rows: Sequence[Row] = ()) -> list[
     """The evidence in a folder and then, on other modules of the jobs and rows, that of the documentation's table."""
     if os.path.lexists(name) and not os.path.isdir(name):
         raise BadValue("folder", f"{name!r} is no folder", ": ")
-    verilog = {job.top: sha256(job.verilog) for job in jobs}
-    records = _recorded(Path(name), verilog) if Path(name).is_dir() else []
+    measured = [(job.top, sha256(job.verilog)) for job in jobs]
+    modules = dict.fromkeys([*measured, *((row.name, row.verilog_sha256) for row in rows)])
+    records = _recorded(Path(name), modules) if Path(name).is_dir() else []
     known = {record.module for record in records if record.is_emitted}
-    modules = dict.fromkeys([*verilog.items(), *((row.name, row.verilog_sha256) for row in rows)])
     return [*records, *_by_table((module, digest) for module, digest in modules if module not in known)]
 
 
@@ -217,15 +217,18 @@ def _by_table(modules: Iterable[tuple[str, str]]) -> Iterator[Evidence]:
         yield Evidence(module, command, EMITTED, [], kind, method, inputs, hashes, tools, inputs, EQUAL)
 
 
-def _recorded(folder: Path, verilog: Mapping[str, str]) -> list[Evidence]:
-    """The records in a folder that are of this version of the program, its tools, and this Verilog by module."""
-    records = list(EvidenceStore(folder))
-    current = [
-        record
-        for record in records
-        if is_current(record)
-        and not (record.is_emitted and verilog.get(record.module, record.hashes["verilog"]) != record.hashes["verilog"])
-    ]
+def _recorded(folder: Path, modules: Collection[tuple[str, str]]) -> list[Evidence]:
+    """The records in a folder that are of this version of the program and its tools.
+
+    Those of modules given by name and SHA-256 of their Verilog are of one of these.
+    """
+    records, names = list(EvidenceStore(folder)), {name for name, _ in modules}
+
+    def is_other(record: Evidence) -> bool:
+        is_measured = record.is_emitted and record.module in names
+        return is_measured and (record.module, record.hashes["verilog"]) not in modules
+
+    current = [record for record in records if is_current(record) and not is_other(record)]
     files = len(list(folder.glob("*.json")))
     ignored = {
         "cannot be read": files - len(records),

@@ -1,7 +1,6 @@
 """The command ``hwgen sweep``."""
 
 import argparse
-import math
 import sys
 from pathlib import Path
 
@@ -14,14 +13,18 @@ from synth.cli.checks import check_jobs
 from synth.sweep import space
 from synth.sweep.cluster import DaskPool
 
+_LONGEST = 1_000_000_000
+"""Seconds that tools can wait; many systems know no more than nine times as much."""
+
 
 def sweep(arguments: argparse.Namespace) -> int:
     """Run the jobs of a file and write their rows; return 0 if all jobs succeeded, else 1."""
     check_jobs(arguments.jobs)
-    if arguments.jobs is not None and arguments.dask:
+    if arguments.jobs is not None and arguments.dask is not None:
         raise BadValue("--jobs", "sets the cores of this machine and cannot be combined with --dask")
-    if not 0 < arguments.timeout < math.inf:
-        raise BadValue("--timeout", f"must be a positive number of seconds, not {arguments.timeout:g}")
+    if not 0 < arguments.timeout <= _LONGEST:
+        problem = f"must be a positive number of seconds up to {_LONGEST:,}, not {arguments.timeout:g}"
+        raise BadValue("--timeout", problem)
     with about("-o"):
         check_writable(Path(arguments.output))
     with about("FILE"):
@@ -29,7 +32,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     with about("--store"):
         store = Store(arguments.store)
     with about("--dask"):
-        pool: Pool = DaskPool(arguments.dask) if arguments.dask else LocalPool(arguments.jobs)
+        pool: Pool = DaskPool(arguments.dask) if arguments.dask is not None else LocalPool(arguments.jobs)
     progress = Progress()
     progress.start(described.total)
     done, total = 0, described.total

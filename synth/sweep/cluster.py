@@ -42,7 +42,7 @@ def program() -> str:
 
 def connect(address: str, patience: float, is_given_up: Callable[[], bool] = lambda: False) -> "Client":
     """Connect to a scheduler, trying for ``patience`` seconds; a PoolError if there is no Dask, or no answer."""
-    if not re.fullmatch(r"(\w+://)?[^\s/]+:\d+", address):
+    if not re.fullmatch(r"((tcp|tls)://)?[^\s/]+:\d+", address):
         raise PoolError(f"{address!r} is no address of a scheduler, which is like tcp://127.0.0.1:8786")
     try:
         from distributed import Client

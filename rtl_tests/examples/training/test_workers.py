@@ -89,6 +89,8 @@ def test_a_cluster_that_is_lost_is_reported(tmp_path, importing):
             study(RUNS, tmp_path / "study", pool)
     for address, sentence in {
         "tcp://127.0.0.1:1": "dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'",
+        "http://127.0.0.1:1": "dask: 'http://127.0.0.1:1' is no address of a scheduler, which is like"
+        " tcp://127.0.0.1:8786",
         "nonsense": "dask: 'nonsense' is no address of a scheduler, which is like tcp://127.0.0.1:8786",
     }.items():
         with pytest.raises(Refusal, match=f"^{sentence}$"), cluster(address):

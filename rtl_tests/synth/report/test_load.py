@@ -59,10 +59,12 @@ def swept():
 def test_evidence_of_another_version_is_ignored(tmp_path, capsys, swept):
     """Evidence says what today's program and tools show of today's modules; all else is named and left out."""
     sweep, folder, out = tmp_path / "sweep.json", tmp_path / "evidence", tmp_path / "out"
-    sweep.write_text(json.dumps(swept))
     store = EvidenceStore(folder)
     subject = emitted(build("decoder", "hif8"))
     right = replace(subject.evidence(*subject.method()), verdict="equal", cases=256)
+    measured = {right.module: {"verilog_sha256": right.hashes["verilog"]}}
+    rows = [row | measured.get(row["name"], {}) for row in swept["rows"]]
+    sweep.write_text(json.dumps(swept | {"rows": rows}))
     store.save(right)
     for name, change in {
         "checks": {"hashes": {**right.hashes, "checks": "0"}},
@@ -102,6 +104,8 @@ def test_evidence_of_another_module_of_the_same_name_is_ignored(tmp_path, monkey
     for record, kept in ((right, [right]), (other, [])):
         EvidenceStore(folder).save(record)
         assert commands._evidence(str(folder), jobs) == kept
+        rows = [replace(row, verilog_sha256=right.hashes["verilog"]) for row in made_up(subject.design)]
+        assert commands._evidence(str(folder), (), rows) == kept
     assert commands._evidence(str(tmp_path / "missing"), jobs) == []
 
 

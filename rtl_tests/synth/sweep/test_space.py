@@ -316,7 +316,8 @@ def test_a_bad_file_is_refused_in_one_sentence(tmp_path, capsys, text, sentence)
             ["--jobs", "2", "--dask", "tcp://127.0.0.1:1"],
             "--jobs sets the cores of this machine and cannot be combined with --dask",
         ),
-        (["--timeout", "0"], "--timeout must be a positive number of seconds, not 0"),
+        (["--timeout", "0"], "--timeout must be a positive number of seconds up to 1,000,000,000, not 0"),
+        (["--timeout", "1e10"], "--timeout must be a positive number of seconds up to 1,000,000,000, not 1e+10"),
         (["--dask", "tcp://127.0.0.1:1"], "--dask: there is no Dask scheduler at 'tcp://127.0.0.1:1'"),
     ],
 )
