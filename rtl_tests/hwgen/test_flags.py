@@ -23,7 +23,8 @@ def encoders(fmt, source, rules):
         if (rounding, source) == ("hybrid", "dlfloat16") or (rounding == "mptorch" and overflow != "infinity"):
             continue
         random = {"random_bits": 4} if rounding.is_stochastic else {}
-        options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": overflow != fmt.overflows[0]}
+        nan_to_zero = fmt.has_zero and overflow != fmt.overflows[0]
+        options = {"rounding": rounding, "overflow": overflow, "nan_to_zero": nan_to_zero}
         yield build("encoder", fmt, source=source, **options, **random, flags=True)
 
 

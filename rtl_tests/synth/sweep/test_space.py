@@ -1,7 +1,6 @@
 """Sweeps: a space from a file, the same bytes from every run, and no lost results after failures or interrupts."""
 
 import json
-import os
 import re
 import signal
 import sys
@@ -390,7 +389,7 @@ def test_a_killed_tool_is_started_again(file, tmp_path):
                     time.sleep(0.01)
                 time.sleep(0.2)
                 for tool in list(process._running)[:1]:
-                    os.kill(tool.pid, signal.SIGKILL)
+                    tool.kill()
 
         for _ in space.jobs(described, store):
             pass  # the Verilog is in the store
