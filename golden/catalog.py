@@ -124,7 +124,7 @@ def _get(name: str) -> Format:
     near = difflib.get_close_matches(word, known, n=3, cutoff=0.4) or known[:3]
     nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
     others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
-    raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
+    raise BadValue("name", f"must be a known format, not {shown(name)}; {nearest} ({others})")
 
 
 @functools.cache

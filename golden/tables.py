@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from golden.formats import Format
-from golden.refusal import BadKind, BadValue, Refusal, check_choice, read_bytes
+from golden.refusal import BadKind, BadValue, Refusal, check_choice, read_bytes, shown
 from golden.rows import ALL_ROUNDINGS, Biased, Exponent, Fixed, Kind, Overflow, Row, SignMagnitude, Special
 from golden.validation import MAX_WIDTH
 
@@ -32,8 +32,10 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
         repr(table)  # messages show values: refuses hexadecimal numbers of 4,300 digits, and tables 1,000 deep
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadValue(None, f"{name} is not valid TOML: {' '.join(str(error).split())}") from None
+    except (ValueError, RecursionError):
+        raise BadValue(None, f"{name} has a number that is too long, or tables that are too deep") from None
     try:
         return make(table, raw)
     except Refusal as refusal:
@@ -43,12 +45,12 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
 def check_keys(table: Any, allowed: Collection[str], where: str, required: Collection[str] = ()) -> None:
     """Refuse anything but a table, keys that are not ``allowed``, and missing ``required`` keys; name ``where``."""
     if not isinstance(table, dict):
-        raise BadKind(where, f"must be a table, not {table!r}")
+        raise BadKind(where, f"must be a table, not {shown(table)}")
     for key in table:
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"allowed are {', '.join(allowed) or 'none'}"
-            raise BadValue(where, f"has an unknown key {key!r}; {hint}")
+            raise BadValue(where, f"has an unknown key {shown(key)}; {hint}")
     for key in required:
         if key not in table:
             raise BadValue(where, f"needs a key {key!r}")
@@ -59,7 +61,7 @@ def check_table(table: Any, types: Mapping[str, type], where: str, required: Col
     check_keys(table, types, where, required)
     for key, value in table.items():
         if type(value) is not types[key]:
-            raise BadKind(f"{where}: {key}", f"must be {_TYPE_NAMES[types[key]]}, not {value!r}")
+            raise BadKind(f"{where}: {key}", f"must be {_TYPE_NAMES[types[key]]}, not {shown(value)}")
 
 
 _TYPE_NAMES = {str: "a string", int: "an integer", bool: "true or false", list: "a list", dict: "a table"}

@@ -38,7 +38,7 @@ vectors that fail, and the command that repeats the run. Needs the extra simulat
 
 """
 
-_EVIDENCE = "build/evidence"
+DEFAULT_EVIDENCE = "build/evidence"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -320,7 +320,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _VERDICTS + _EPILOG
     for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
         text = "folder for the evidence (default: %(default)s)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=text)
+        sub.add_argument("-o", dest="output", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
         _add_jobs(sub)
         if name == "all":
             text = "modules whose names match, e.g. '*_mac_binary16' (default: *)"
@@ -392,7 +392,7 @@ def _report_options(parser: argparse.ArgumentParser) -> None:
     text = "show the results on training that make study wrote to this file (default: those of the documentation)"
     parser.add_argument("--study", metavar="FILE", help=text)
     text = "folder with the evidence of hwgen verify, which the report shows (default: %(default)s)"
-    parser.add_argument("--evidence", metavar="DIR", default=_EVIDENCE, help=text)
+    parser.add_argument("--evidence", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
     _add_store(parser)
     _add_renamings(parser)
     _add_jobs(parser)

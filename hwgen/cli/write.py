@@ -25,7 +25,7 @@ from typing import Any
 
 from golden import Format
 from golden.catalog import beside
-from golden.refusal import BadValue, Refusal, about
+from golden.refusal import BadValue, Refusal, about, check_choice
 from golden.tables import check_keys, check_table
 from golden.tables import read as read_table
 from hwgen.blocks.block import Block, Design
@@ -99,11 +99,8 @@ def _keys(block: Block) -> dict[str, type]:
 
 
 def _design(entry: Any, where: str, folder: Path) -> Design:
-    every = (key for block in GENERATED.values() for key in _keys(block))
-    check_keys(entry, ("block", *every, "name"), where, ("block",))
-    if entry["block"] not in tuple(GENERATED):
-        raise BadValue(f"{where}: block", f"must be one of {', '.join(GENERATED)}, not {entry['block']!r}")
-    block = GENERATED[entry["block"]]
+    check_keys(entry, entry, where, ("block",))
+    block = GENERATED[check_choice(f"{where}: block", entry["block"], tuple(GENERATED))]
     required = [option.name for option in block.all_options if block.default(option) is Parameter.empty]
     check_table(entry, {"block": str, **_keys(block), "name": str}, where, required)
     chosen = {

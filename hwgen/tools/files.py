@@ -127,6 +127,13 @@ def staging(folder: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file, whole or not at all; of a link, the file that it leads to. Devices and pipes are written to."""
+    try:
+        _write_whole(path, content)
+    except OSError as error:  # which names the partial file, or none
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_whole(path: Path, content: bytes) -> None:
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return

@@ -56,7 +56,8 @@ def _watch(run: Run, folder: str, words: Sequence[str], output: int, report: int
         client.register(report, 0)  # an error: nobody reads the report any more
         client.poll()
         if not ended.is_set():
-            os.kill(number, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has just ended
+                os.kill(number, signal.SIGKILL)
 
     threading.Thread(target=end_with_client, daemon=True).start()
     with contextlib.suppress(BrokenPipeError):  # the client has ended, and so does the tool

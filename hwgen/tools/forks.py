@@ -4,6 +4,7 @@ A start takes a sixth of a second less than that of a new Python, which is more 
 """
 
 import atexit
+import contextlib
 import json
 import os
 import select
@@ -29,9 +30,10 @@ class _Run:
         self._number: int | None = number
 
     def kill(self) -> None:
-        """End the tool, unless it has ended."""
+        """End the tool, unless it has ended, which the client may not know yet."""
         if self._number is not None:
-            os.kill(self._number, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._number, signal.SIGKILL)
 
     def ended(self) -> None:
         """The number may be that of another process from now on."""

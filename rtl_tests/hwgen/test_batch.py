@@ -58,6 +58,13 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
             "has an unknown key 'terms'; allowed are block, format, to, stages, reset, clock-enable, name",
         ),
         (
+            '[[module]]\nblock = "decoder"\nformat = "hif8"\nlanes = 4',  # a key of other blocks
+            "1 has an unknown key 'lanes'; allowed are block, format, to, stages, reset, clock-enable, name\n",
+        ),
+        (f"{'.'.join('a' * 3000)} = 1", "chip.toml' has a number that is too long, or tables that are too deep\n"),
+        (f"a = {'9' * 5000}", "chip.toml' has a number that is too long, or tables that are too deep\n"),
+        (f"{'a' * 300} = 1", f"has an unknown key '{'a' * 99}...; allowed are module\n"),
+        (
             '[[module]]\nblock = "adder"\nformat = "hif8"',
             "1: block must be one of decoder, encoder, quantizer, mac, dot, pe, readout, amax, random, not 'adder'",
         ),

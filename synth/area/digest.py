@@ -102,9 +102,9 @@ def _imported(path: Path, text: str, root: Path) -> Iterator[str]:
         if package:
             yield package
         yield from (f"{package}.{name}" for name in re.findall(r"[\w*]+", re.sub(r"\bas \w+", "", names)))
-        for word in re.findall(r"[\w.]+", plain):  # a.b.c makes a, a.b and a.b.c available
+        for word, alias in re.findall(r"([\w.]+)(?: +as +(\w+))?", plain):  # a.b.c makes a, a.b and a.b.c available
             yield from (word[:end] for end in range(1, len(word) + 1) if word[end : end + 1] in (".", ""))
-            yield from (f"{word}.{name}" for name in re.findall(rf"\b{word}\.(\w+)", text))
+            yield from (f"{word}.{name}" for name in re.findall(rf"\b{alias or word}\.(\w+)", text))
     yield from (".".join([*path.relative_to(root).parts[:-1], name]) for name in _SCRIPT.findall(text))
 
 

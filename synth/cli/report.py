@@ -14,6 +14,7 @@ import golden
 from golden import Format
 from golden.refusal import BadValue, about
 from hwgen.blocks.arguments import code_format
+from hwgen.cli.parser import DEFAULT_EVIDENCE
 from hwgen.tools.files import check_writable, writing
 from hwgen.tools.progress import Progress
 from synth.area import liberty
@@ -189,7 +190,7 @@ def _formats(text: str | None) -> dict[str, Format]:
 
 def _evidence(name: str, jobs: Sequence[Job], rows: Sequence[Row] = ()) -> list[Evidence]:
     """The evidence in a folder and then, on other modules of the jobs and rows, that of the documentation's table."""
-    if os.path.lexists(name) and not os.path.isdir(name):
+    if not os.path.isdir(name) and (os.path.lexists(name) or name != DEFAULT_EVIDENCE):  # which the first check makes
         raise BadValue("folder", f"{name!r} is no folder", ": ")
     measured = [(job.top, sha256(job.verilog)) for job in jobs]
     modules = dict.fromkeys([*measured, *((row.name, row.verilog_sha256) for row in rows)])

@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -70,7 +70,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         subject = _subject(design, arguments, user)
         netlist = subject.netlist()
     with about("-o"):
-        store = EvidenceStore(Path(arguments.output))
+        store = _store(arguments.output, [subject.evidence("").name])
     progress = Progress()
     try:
         check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
@@ -104,7 +104,7 @@ def everything(arguments: argparse.Namespace) -> int:
     if not plan:
         raise BadValue("--only", f"must match the name of a module, which {arguments.only!r} does not")
     with about("-o"):
-        store = EvidenceStore(Path(arguments.output))
+        store = _store(arguments.output, [design.name for design in plan])
     with about("--verdicts"):
         verdicts = Verdicts(arguments.verdicts, modules)
     known = len(plan)
@@ -180,6 +180,13 @@ class Verdicts:
                 rows = [row for row in every.values() if row.module in self._order]
                 write_verdicts(self._file, sorted(rows, key=lambda row: self._order[row.module]))
         self._written = time.monotonic()
+
+
+def _store(folder: str, names: Iterable[str]) -> EvidenceStore:
+    """The folder of evidence; it is refused if records of these names cannot be written there."""
+    store = EvidenceStore(Path(folder))
+    check_writable(store.folder, [store.path(name).name for name in names])
+    return store
 
 
 def checked(design: Design, store: EvidenceStore) -> Evidence:

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,11 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left on device"):
         write_whole(path, b"new")
     assert contents(tmp_path) == {path.name: "old"}
+
+
+def test_an_error_names_the_file():
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_whole(Path("/dev/full"), b"text")
 
 
 def test_pipes_are_written_to_and_not_replaced(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hwgen.tools import process
-from hwgen.tools.forks import Forks
+from hwgen.tools.forks import Forks, _Run
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
 
@@ -124,3 +124,10 @@ def test_tools_of_a_client_that_was_killed_end_and_leave_no_folder(forks, tmp_pa
     assert client.returncode == -signal.SIGKILL
     until(lambda: not folder.exists())
     until(lambda: not Path(f"/proc/{(tmp_path / 'number').read_text().strip()}").exists())
+
+
+def test_a_tool_that_has_just_ended_can_be_ended():
+    """Ctrl-C comes between the end of a tool and the news of it."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    _Run(ended.pid).kill()

@@ -181,13 +181,14 @@ def test_only_what_is_taken_from_exports_counts(tmp_path):
         "golden/c.py": "",
         "golden/plain.py": "import golden\ngolden.x()",
         "golden/named.py": "from golden import z",
+        "golden/renamed.py": "import golden as g\ng.x()",
         "golden/all.py": "from golden import *",
         "golden/own.py": "from golden import own, a",
     }
     (tmp_path / "golden").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    used = {"plain": "a", "named": "bc", "all": "abc", "own": "a"}
+    used = {"plain": "a", "renamed": "a", "named": "bc", "all": "abc", "own": "a"}
     for entry, names in used.items():
         expected = {f"golden/{name}.py" for name in ("__init__", entry, *names)}
         assert program(f"golden.{entry}", root=tmp_path).keys() == expected, entry

@@ -462,6 +462,16 @@ def test_mapped_cells_are_checked_by_their_functions(tmp_path, capsys, library):
     assert "libraries" in record["hashes"]
 
 
+@pytest.mark.parametrize("words", [["decoder", "--format", "hif8"], ["all", "--only", "hif8_decoder_binary16"]])
+def test_a_folder_in_the_way_of_the_evidence_is_refused_before_the_check(tmp_path, capsys, words):
+    (tmp_path / "hif8_decoder_binary16.json").mkdir()
+    assert main(["verify", *words, "-o", str(tmp_path)]) == 2
+    place = tmp_path / "hif8_decoder_binary16.json"
+    assert (
+        capsys.readouterr().err == f"hwgen: -o: {str(tmp_path)!r} cannot be written to: {str(place)!r} is in the way\n"
+    )
+
+
 def test_a_cell_with_a_wrong_function_is_found():
     """Cells are checked by their functions in the library, not by the functions that they were chosen for."""
     design = build("decoder", "hif8")

@@ -156,6 +156,7 @@ def test_what_cannot_be_compared_is_refused(words, sentence, files, capsys):
             "--fail-above: one renaming has no spread; ",
         ),
         (["--evidence", "old.json"], "--evidence: 'old.json' is no folder\n"),
+        (["--evidence", "nope"], "--evidence: 'nope' is no folder\n"),
     ],
 )
 def test_refusals_come_before_measurements(words, sentence, files, capsys, monkeypatch):

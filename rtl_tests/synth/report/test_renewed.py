@@ -44,6 +44,7 @@ def jobs(monkeypatch):
 
 def test_a_stopped_run_leaves_pages_that_wait_for_nothing(jobs, monkeypatch, tmp_path, capsys):
     """They still say what is not measured."""
+    (tmp_path / "none").mkdir()
     index, words = tmp_path / "index.html", ["--store", str(tmp_path / "store"), "--evidence", str(tmp_path / "none")]
     for reason, status in ((SystemExit(143), 143), (KeyboardInterrupt(), 130)):
 
@@ -70,6 +71,7 @@ def test_claims_have_recorded_figures_until_they_are_measured(monkeypatch, tmp_p
     jobs = [job for design in designs for job in area_jobs(design, design.verilog(), ["gates", "xc7"])]
     changed = [replace(job, verilog=job.verilog + "\n") for job in jobs]
     monkeypatch.setattr(commands, "measure_all", lambda todo, pool, store, progress, outcomes: progress.start(1.0))
+    (tmp_path / "none").mkdir()
     words = ["report", "--formats", "hif8", "--store", str(tmp_path / "store"), "--evidence", str(tmp_path / "none")]
     for todo, known in ((jobs, True), (changed, False)):
         monkeypatch.setattr(commands, "report_jobs", lambda *arguments, todo=todo: todo)
@@ -108,6 +110,7 @@ def test_pages_appear_at_once_and_are_renewed(jobs, monkeypatch, tmp_path):
         seen.append(written())
 
     monkeypatch.setattr(commands, "measure_all", measure_all)
+    (tmp_path / "none").mkdir()
     words = ["--formats", "hif8,e5m3", "--store", str(tmp_path / "store"), "--evidence", str(tmp_path / "none")]
     assert main(["report", *words, "-o", str(tmp_path)]) == 0
     earlier = {row.format: row.median for row in load.areas() if (row.component, row.target) == ("mac", "gates")}
