@@ -102,9 +102,9 @@ class Mac(Accumulating, wiring.Component):
         wiring.connect(m, first.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(first, name).eq(getattr(self, name))
-        m.d.comb += adder.acc_in.eq(self.acc_in)
         if self._words is not None:
             m.d.comb += adder.random.eq(self._words)
+        m.d.comb += adder.acc_in.eq(self.acc_in)
         outputs = [name for name in ("acc_out", "overflow", "flags") if name in self.signature.members]
         m.d.comb += [getattr(self, name).eq(getattr(adder, name)) for name in outputs]
         return m

@@ -281,7 +281,8 @@ class FloatAdder:
         is_lowest = exponent.all() & ~significand[first:-1].any()
         in_gap = named(m, "below_smallest", ~significand[-1] | is_lowest)
         position = named(m, "gap_position", significand[first - count :] + unit)
-        needed = named(m, "gap_threshold", ((1 << count) - self.random) * smallest, count + fmt.fraction_bits + 1)
+        steps = named(m, "gap_steps", (1 << count) - self.random, count + 1)
+        needed = named(m, "gap_threshold", steps * smallest, count + fmt.fraction_bits + 1)
         some = named(m, "gap_some", significand.any() | missing | sticky)
         return Mux(in_gap, position >= needed, up), Mux(in_gap, some & (position != smallest << count), inexact)
 

@@ -29,6 +29,8 @@ from hwgen.rounding.neighbour import cut
 from hwgen.rounding.position import Parts
 from hwgen.rounding.rounder import Rounder
 
+_SPECIALS = "Specials of the products: infinities, NaN and zero"
+
 
 @dataclass(frozen=True)
 class FloatedShape(NumberShape):
@@ -126,6 +128,7 @@ class NoAdder:
     def add(self, m: Module, number: PureInterface, _acc: Value) -> Sum:
         """Round the number."""
         target, shape = self.accumulator, self.shape
+        chapter(m, _SPECIALS, number.sign, number.is_inf, number.is_nan)  # not where they are read first
         rounding = target.roundings[0] if self.random is None else Rounding.STOCHASTIC
         rounder = Rounder(target, rounding, target.overflows[0], random=self.random)
         fraction, rest = cut(number.significand[:-1], min(rounder.fraction_bits, shape.significand_bits - 1))
@@ -158,7 +161,7 @@ def added(
     if the accumulator is NaN.
     """
     target, flags = adder.accumulator, adder.has_flags
-    chapter(m, "Specials of the products: infinities, NaN and zero")
+    chapter(m, _SPECIALS)
     plus_inf = reduce(or_, (item.is_inf & ~item.is_nan & ~item.sign for item in products))
     minus_inf = reduce(or_, (item.is_inf & ~item.is_nan & item.sign for item in products))
     plus_inf, minus_inf = named(m, "products_plus_inf", plus_inf), named(m, "products_minus_inf", minus_inf)
