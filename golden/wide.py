@@ -202,6 +202,9 @@ ALIGNED = tuple(_ALIGNED_BITS)
 RVBNA = "rvbna"
 """Name of the accumulator of :mod:`golden.arithmetic.bulk`, RISC-V's bulk normalization."""
 
+NONE = "none"
+"""Stands for no accumulator: the sum of the products alone."""
+
 MAX_BULK_LANES = 1 << 14
 """Most lanes whose sum is exact in binary64: they have 25 + log2(lanes) bits each."""
 

@@ -262,13 +262,13 @@ def added(
 
 def random_words(options: SumOptions, random: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[Any]:
     """Checked random words of stochastic accumulators; an empty array for others, which refuse words."""
-    if options.stochastic_bits is None:
+    if options.random_bits is None:
         if random is not None:
             raise BadValue("random", "must be given with accumulator_rounding 'stochastic' only")
         return np.empty(0, np.uint32)
     if random is None:
         raise BadValue("random", f"must be given with accumulator_rounding 'stochastic', in the shape {shape}")
-    words = as_codes("random", random, options.stochastic_bits)
+    words = as_codes("random", random, options.random_bits)
     if words.shape != shape:
         raise BadValue("random", f"must have the shape {shape}, not {words.shape}")
     return words
@@ -281,7 +281,7 @@ def _rounded(
 
     Of stochastic roundings, too, these are those of the exact sums: all thresholds are numbers of at most 11 + 32 bits.
     """
-    target, random_bits = options.state, options.stochastic_bits
+    target, random_bits = options.state, options.random_bits
     if random_bits is None:
         bits = pack(target, total, negative)
     else:

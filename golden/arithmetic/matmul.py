@@ -124,7 +124,7 @@ def matmul(
     products = shape[2] if chunk is None else _chunk(chains, chunk)
     roundings = -(-shape[2] // chains.lanes) + (0 if chunk is None else -(-shape[2] // products))
     words = random_words(options, random, (*shape[:2], roundings))
-    chains = replace(chains, random=None if options.stochastic_bits is None else words)
+    chains = replace(chains, random=None if options.random_bits is None else words)
     sums, raised = _run(chains, state, count) if chunk is None else _in_chunks(chains, products, state, count)
     return (sums, raised) if options.has_flags else sums
 

@@ -23,8 +23,8 @@ from golden.bits import check_shapes, scale_range
 from golden.formats import Format
 from golden.options import check_random_bits
 from golden.refusal import BadValue, check_choice, check_flag, check_integer
-from golden.rows import Rounding
-from golden.wide import ALIGNED, IEEE, RVBNA, WideFormat, check_accumulator, check_zero, state_format
+from golden.rows import DEFAULT_RANDOM_BITS, Rounding
+from golden.wide import ALIGNED, IEEE, NONE, RVBNA, WideFormat, check_accumulator, check_zero, state_format
 
 STOCHASTIC = ("binary16", "bfloat16", "dlfloat16")
 """Accumulators that can round stochastically."""
@@ -38,6 +38,8 @@ class SumKeywords(TypedDict, total=False):
     scale_bits: int
     zero: str
     flags: bool
+    accumulator_rounding: str | None
+    random_bits: int | None
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,9 @@ class SumOptions:
 
     The fields are named after arguments of :func:`golden.fused_dot`. ``terms`` is None for accumulators that round,
     ``has_flags`` is whether status flags are asked for, and ``block_scale`` is the format of the scales of two blocks.
-    ``stochastic_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None. ``unit_lanes``
-    are the lanes of a unit that may add fewer products, otherwise None.
+    ``random_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None. ``unit_lanes``
+    are the lanes of a unit that may add fewer products, otherwise None. ``target`` is the format of the products' sum
+    if there is no accumulator, which is then :data:`golden.wide.NONE`.
     """
 
     a_format: Format
@@ -58,8 +61,9 @@ class SumOptions:
     zero: str = IEEE
     has_flags: bool = False
     block_scale: Format | None = None
-    stochastic_bits: int | None = None
+    random_bits: int | None = None
     unit_lanes: int | None = None
+    target: str | None = None
 
     @classmethod
     def of(
@@ -72,9 +76,11 @@ class SumOptions:
         zero: str = IEEE,
         flags: bool = False,
         *,
+        accumulator_rounding: str | None = None,
+        random_bits: int | None = None,
         block_scale: str | Format | None = None,
     ) -> SumOptions:
-        """Check options, and apply the defaults of ``b_format``, the format of ``a``, and of ``terms``."""
+        """Check options, and apply the defaults of ``b_format``, the format of ``a``, ``terms`` and ``random_bits``."""
         a = operand("a_format", a_format)
         b = a if b_format is None else operand("b_format", b_format)
         accumulator = check_accumulator(accumulator)
@@ -83,6 +89,9 @@ class SumOptions:
         terms = check_integer("terms", DEFAULT_TERMS if terms is None else terms, 1, MAX_TERMS)
         terms_of_exact = terms if accumulator == "exact" else None
         plain = cls(a, b, accumulator, terms_of_exact, int(scale_bits), zero, check_flag("flags", flags))
+        if random_bits is not None and accumulator_rounding is None:
+            raise BadValue("random_bits", "needs accumulator_rounding 'stochastic'")
+        plain = plain.with_rounding(accumulator_rounding, DEFAULT_RANDOM_BITS if random_bits is None else random_bits)
         if block_scale is None:
             return plain
         if scale_bits:
@@ -120,7 +129,11 @@ class SumOptions:
         if self.accumulator not in STOCHASTIC:
             allowed = f"{', '.join(STOCHASTIC[:-1])} or {STOCHASTIC[-1]}"
             raise BadValue("accumulator_rounding", f"needs an accumulator in {allowed}, not {self.accumulator!r}")
-        return replace(self, stochastic_bits=check_random_bits(random_bits))
+        return replace(self, random_bits=check_random_bits(random_bits))
+
+    def alone(self) -> SumOptions:
+        """Options for the products' sum alone, rounded as the accumulator would be."""
+        return replace(self, accumulator=NONE, target=self.accumulator)
 
     def with_room(self, products: int) -> SumOptions:
         """Options whose ``exact`` accumulator has room for a number of products."""
@@ -137,7 +150,14 @@ class SumOptions:
             "scale_bits": self.scale_bits,
             "zero": self.zero,
             "flags": self.has_flags,
+            "accumulator_rounding": self.accumulator_rounding,
+            "random_bits": self.random_bits,
         }
+
+    @property
+    def accumulator_rounding(self) -> str | None:
+        """``stochastic``, or None: to the nearest, or as the accumulator has it."""
+        return None if self.random_bits is None else Rounding.STOCHASTIC.value
 
     @cached_property
     def exact(self) -> ExactAccumulator | None:
@@ -148,8 +168,8 @@ class SumOptions:
 
     @property
     def state(self) -> WideFormat:
-        """The format of the bits of an accumulator other than ``exact``."""
-        return state_format(self.accumulator)
+        """The format of the bits of an accumulator other than ``exact``, or of the products' sum alone."""
+        return state_format(self.target or self.accumulator)
 
     # -- what products are multiplied by
 

@@ -100,12 +100,14 @@ class Accumulating(Checked):
     block_scale: Format | None
     has_flags: bool
     zero: str
+    random_bits: int | None
     exact: ExactAccumulator | None
     scale: Signal
     a_scale: Signal
     b_scale: Signal
     acc_in: Signal
     acc_out: Signal
+    random: Signal
     overflow: Signal
     flags: Signal
     __signature__: Signature
@@ -129,12 +131,17 @@ class Accumulating(Checked):
         overflow: bool = False,
         fabric: str = ASIC,
         optimize: str = AREA,
+        target: str | None = None,
         **sums: Unpack[SumKeywords],
     ) -> None:
+        """``target`` is the format of a sum without accumulator, which then must be :data:`golden.wide.NONE`."""
         formats = operand_formats(a_format, b_format)
+        if target is not None:
+            sums["accumulator"] = check_name("target", target, WIDE)
         if "accumulator" in sums and not self.takes_aligned:
             check_name("accumulator", sums["accumulator"], ACCUMULATORS)
-        self.sums = SumOptions.of(*formats, block_scale=block_scale, **sums)
+        options = SumOptions.of(*formats, block_scale=block_scale, **sums)
+        self.sums = options if target is None else options.alone()
         vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
         self.exact, accumulator = self.sums.exact, self.accumulator
         if self.exact is None and sums.get("terms") is not None:
@@ -153,6 +160,8 @@ class Accumulating(Checked):
         """Refuse to build for speed what was not written, or not measured, for it."""
         if self.accumulator not in WIDE:
             need = f"an accumulator that rounds each sum, not {self.accumulator!r}"
+        elif self.random_bits is not None:
+            need = f"sums that are rounded to the nearest, not accumulator_rounding {self.accumulator_rounding!r}"
         elif self.fabric != ASIC:
             need = f"fabric {ASIC!r}, not {self.fabric!r}: it has no carry chains"
         elif self.is_dot and (bits := SumShape(self._layout, self.lanes).sum_bits) > MAX_FAST_BITS:
@@ -168,17 +177,23 @@ class Accumulating(Checked):
         return sum_product_shape(self.a_format, self.b_format, self.accumulator)
 
     @property
+    def accumulator_rounding(self) -> str | None:
+        """``stochastic``, or None: to the nearest, or as the accumulator has it."""
+        return self.sums.accumulator_rounding
+
+    @property
     def is_dot(self) -> bool:
         """Whether products are added up before they meet the accumulator, as in a :class:`hwgen.Dot`."""
         return False
 
     @property
     def is_floated(self) -> bool:
-        """Whether a scale or dlfloat16 needs the sum of the products as a floating-point number.
+        """Whether a scale, dlfloat16, random bits, or no accumulator need the products' sum as a floating-point number.
 
         A sum that fits no frame (:mod:`hwgen.datapath.summation`), near the ends of a long range, becomes one, too.
         """
-        return bool(self.scale_bits) or self.block_scale is not None or self.sums.state.flush
+        is_scaled = bool(self.scale_bits) or self.block_scale is not None
+        return is_scaled or self.sums.state.flush or self.random_bits is not None or self.sums.target is not None
 
     @property
     def accumulator_width(self) -> int:
@@ -186,9 +201,19 @@ class Accumulating(Checked):
         return self.sums.state.width if self.exact is None else self.exact.width
 
     def _sum_ports(self) -> dict[str, Any]:
-        """The accumulator before and after the addition, and the status."""
+        """The accumulator before and after the addition, and the status; words of a stochastic rounding."""
         width = self.accumulator_width
-        return {"acc_in": In(width), "acc_out": Out(width), **sum_ports(self.has_overflow, self.has_flags)}
+        before = {} if self.sums.target is not None else {"acc_in": In(width)}
+        ports = {**before, **self._random_port(), "acc_out": Out(width)}
+        return {**ports, **sum_ports(self.has_overflow, self.has_flags)}
+
+    def _random_port(self) -> dict[str, Any]:
+        return {} if self.random_bits is None else {"random": In(self.random_bits)}
+
+    @property
+    def _words(self) -> Signal | None:
+        """The port ``random``, if there is one."""
+        return None if self.random_bits is None else self.random
 
     def _add_outputs(self, m: Module, acc_out: Value, overflow: Value, flags: Callable[[], Value]) -> None:
         """Drive the outputs: the accumulator after the addition, and its status, as far as there are ports for it."""
@@ -205,9 +230,10 @@ class Accumulating(Checked):
             self,
             self._layout,
             self.lanes,
-            self.accumulator,
+            self.sums.target or self.accumulator,
             self._factor(m),
             positive=self.zero == POSITIVE,
+            random=self._words,
             flags=self.has_flags,
             fabric=self.fabric,
             goal=self.optimize,

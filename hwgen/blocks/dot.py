@@ -10,10 +10,23 @@ from amaranth.lib import wiring
 
 from golden import Format
 from golden.arithmetic.options import SumKeywords
+from golden.refusal import BadValue
+from golden.wide import NONE
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
-from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, BLOCK_SCALE, FABRIC, LANES, OPTIMIZE, RESULT
+from hwgen.blocks.options import (
+    A_FORMAT,
+    ACCUMULATION,
+    B_FORMAT,
+    BLOCK_SCALE,
+    DOT_ACCUMULATOR,
+    FABRIC,
+    LANES,
+    OPTIMIZE,
+    RESULT,
+    SUM_TO,
+)
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.goal import AREA, ASIC
 from hwgen.datapath.multiplier import operand_ports
@@ -33,8 +46,11 @@ class Dot(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Number of products, 1 to 32; with accumulator ``rvbna`` a power of two.
-    accumulator, terms, scale_bits, overflow, flags, zero
-        See :class:`hwgen.Mac`; the product of each lane counts as a term.
+    accumulator, terms, scale_bits, overflow, flags, zero, accumulator_rounding, random_bits
+        See :class:`hwgen.Mac`; the product of each lane counts as a term. With the accumulator ``none`` the sum of the
+        products alone is rounded.
+    target : str, optional
+        With the accumulator ``none`` only: format of the sum, one of :data:`golden.WIDE`. Default: ``binary32``.
     block_scale : Format or str, optional
         Format of the scales of two blocks, one of :data:`golden.arithmetic.blocks.SCALES`, which excludes
         ``scale_bits``. Needs an accumulator that rounds; ``rvbna`` and aligned ones need ``e8m0``.
@@ -51,9 +67,10 @@ class Dot(Accumulating, wiring.Component):
         for pairs of formats.
     a_scale, b_scale : ``In``
         With ``block_scale`` only: codes of the scales, which multiply all products.
-    scale, acc_in, acc_out, overflow, flags
-        See :class:`hwgen.Mac`. An exact zero is -0 if all addends are -0, else +0. A NaN of ``dlfloat16`` has the sign
-        of the accumulator if that is NaN or infinite, else that of the first lane whose product is.
+    scale, acc_in, acc_out, random, overflow, flags
+        See :class:`hwgen.Mac`; with the accumulator ``none`` there is no ``acc_in``. An exact zero is -0 if all addends
+        are -0, else +0. A NaN of ``dlfloat16`` has the sign of the accumulator if that is NaN or infinite, else that of
+        the first lane whose product is.
     """
 
     def __init__(
@@ -66,8 +83,12 @@ class Dot(Accumulating, wiring.Component):
         block_scale: Format | str | None = None,
         fabric: str = ASIC,
         optimize: str = AREA,
+        target: str | None = None,
         **sums: Unpack[SumKeywords],
     ):
+        is_alone = sums.get("accumulator") == NONE
+        if target is not None and not is_alone:
+            raise BadValue("target", f"needs accumulator {NONE!r}")
         self._check(
             a_format,
             b_format,
@@ -76,6 +97,7 @@ class Dot(Accumulating, wiring.Component):
             overflow=overflow,
             fabric=fabric,
             optimize=optimize,
+            target=target or "binary32" if is_alone else None,
             **sums,
         )
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
@@ -105,9 +127,11 @@ DOT = Block(
     "fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...",
     Dot,
     (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), *ACCUMULATION, BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE),
+    (replace(LANES, always=True), DOT_ACCUMULATOR, SUM_TO, *ACCUMULATION[1:], BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE),
     codes=("a", "b"),
-    title=lambda core: f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.accumulator}",
+    title=lambda core: (
+        f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.target or core.accumulator}"
+    ),
     lines=sum_lines,
     rules=sum_rules,
     meanings=MEANINGS,

@@ -44,6 +44,10 @@ class Mac(Accumulating, wiring.Component):
         Whether there is a port ``flags``.
     zero : str
         Sign of a zero result: ``ieee``, or ``positive``, which is always +0 and needs a rounded accumulator.
+    accumulator_rounding : str, optional
+        ``stochastic`` rounds sums into ``binary16``, ``bfloat16`` or ``dlfloat16`` by random words.
+    random_bits : int, optional
+        Width of ``random``, 1 to 32; with ``accumulator_rounding`` only. Default: 16.
     optimize : str
         ``area``, or ``speed``: a shorter delay at a larger area, with the same results. It needs an accumulator
         that rounds.
@@ -56,6 +60,8 @@ class Mac(Accumulating, wiring.Component):
         Exponent in two's complement.
     acc_in, acc_out : ``In``, ``Out``
         Bits of the accumulator before and after.
+    random : ``In(random_bits)``
+        With ``accumulator_rounding`` only: uniformly distributed, fresh for every sum.
     overflow : ``Out(1)``
         1 if a sum of finite operands became infinite, or if it did not fit an ``exact`` accumulator and wrapped.
     flags : ``Out(4)``
@@ -96,6 +102,8 @@ class Mac(Accumulating, wiring.Component):
         wiring.connect(m, first.product, adder.product)
         for name in self._inputs:
             m.d.comb += getattr(first, name).eq(getattr(self, name))
+        if self._words is not None:
+            m.d.comb += adder.random.eq(self._words)
         m.d.comb += adder.acc_in.eq(self.acc_in)
         outputs = [name for name in ("acc_out", "overflow", "flags") if name in self.signature.members]
         m.d.comb += [getattr(self, name).eq(getattr(adder, name)) for name in outputs]
@@ -129,6 +137,7 @@ MAC = Block(
         "b": "code of the second operand",
         "scale": "exponent, in two's complement, of a power of two that multiplies the products",
         "acc_in": "accumulator before the addition",
+        "random": "random bits, uniformly distributed",
         "acc_out": "accumulator after the addition",
         "flags": f"status: {FLAG_BITS}",
     },

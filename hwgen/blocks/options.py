@@ -9,10 +9,11 @@ from typing import Any
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
 from golden.arithmetic.blocks import SCALES
 from golden.arithmetic.exact import MAX_TERMS
+from golden.arithmetic.options import STOCHASTIC
 from golden.bits import MAX_SCALE_BITS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
-from golden.wide import ALIGNED, RVBNA, ZEROS
+from golden.wide import ALIGNED, NONE, RVBNA, ZEROS
 from hwgen.blocks.block import Option
 from hwgen.datapath.goal import FABRICS, GOALS
 from hwgen.datapath.ports import FLAG_BITS, MEANING
@@ -143,6 +144,36 @@ ZERO = Option(
 )
 EXACT_FLAGS = "; overflow: the sum did not fit and wrapped; inexact and underflow are always 0"
 SUM_FLAGS = replace(FLAGS, line=lambda core: f"Flags: {MEANING}{EXACT_FLAGS if core.accumulator == 'exact' else ''}")
-ACCUMULATION, RESULT = (ACCUMULATOR, TERMS, SCALE_BITS), (SUM_FLAGS, ZERO)
+_STOCHASTIC = Rounding.STOCHASTIC.value
+ACCUMULATOR_ROUNDING = Option(
+    "accumulator-rounding",
+    str,
+    f"{_STOCHASTIC}: sums into {', '.join(STOCHASTIC[:-1])} or {STOCHASTIC[-1]} are rounded by the words of a port "
+    "random (default: to the nearest)",
+    (_STOCHASTIC,),
+    suffix="_{}",
+)
+SUM_RANDOM_BITS = replace(
+    RANDOM_BITS,
+    help=f"with --accumulator-rounding: width of the port random (default: {DEFAULT_RANDOM_BITS})",
+    only_with=("accumulator-rounding", (_STOCHASTIC,)),
+)
+ACCUMULATION = ACCUMULATOR, TERMS, SCALE_BITS
+RESULT = SUM_FLAGS, ZERO, ACCUMULATOR_ROUNDING, SUM_RANDOM_BITS
 """Options of :class:`golden.arithmetic.options.SumOptions` that all blocks with sums have, in two groups."""
+_ALSO_NONE = f"; or {NONE}: the sum of the products alone, without the port acc_in"
+DOT_ACCUMULATOR = replace(
+    ACCUMULATOR,
+    help=ACCUMULATOR.help + _ALSO_NONE,
+    allowed=(*ACCUMULATORS, RVBNA, NONE, *ALIGNED),
+    listing=f"{', '.join((*ACCUMULATORS, RVBNA, NONE))}, or {ALIGNED[0]} to {ALIGNED[-1]}",
+)
+SUM_TO = replace(
+    TO,
+    help=f"with --accumulator {NONE}: format of the sum (default: binary32)",
+    allowed=WIDE,
+    always=False,
+    default=None,
+    only_with=("accumulator", (NONE,)),
+)
 LANES = Option("lanes", int, "number of products added in one step", range(1, MAX_LANES + 1), suffix="{}")

@@ -69,14 +69,15 @@ class Adder(Accumulating, wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero, optimize
+    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero, accumulator_rounding, random_bits,
+    optimize
         See :class:`hwgen.Mac`; the :class:`Multiplier` must have the same values of those that it also has.
 
     Members
     -------
     product : ``In(product_signature)``
         Output of the :class:`Multiplier`.
-    acc_in, acc_out, overflow, flags
+    acc_in, acc_out, random, overflow, flags
         See :class:`hwgen.Mac`.
     """
 
@@ -100,8 +101,10 @@ class Adder(Accumulating, wiring.Component):
         m = Module()
         layout = part_product_shape(self)
         if self.exact is None:
-            kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if self.optimize == SPEED else FloatAdder
-            unit = kind(wide(self.accumulator), layout, flags=self.has_flags, zero=self.zero)
+            target, flags, zero = wide(self.accumulator), self.has_flags, self.zero
+            unit: TwoPathAdder | FloatAdder = FloatAdder(target, layout, flags=flags, zero=zero, random=self._words)
+            if self.optimize == SPEED:
+                unit = TwoPathAdder(target, layout, flags=flags, zero=zero)
             total = unit.add(m, self.product, self.acc_in)
         else:
             total = add_exact(m, self.exact, layout, self.product, self.acc_in)

@@ -40,8 +40,8 @@ class Pe(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Products per cycle, 1 to 32; :class:`hwgen.Dot` adds several.
-    accumulator, terms, scale_bits, flags, zero, block_scale, fabric
-        See :class:`hwgen.Dot`.
+    accumulator, terms, scale_bits, flags, zero, accumulator_rounding, random_bits, block_scale, fabric
+        See :class:`hwgen.Dot`; it has no accumulator ``none``.
     optimize : str
         See :class:`hwgen.Mac` and, for several lanes or block scales, :class:`hwgen.Dot`.
     carry_save : bool
@@ -61,6 +61,8 @@ class Pe(Accumulating, wiring.Component):
         Add the product.
     a, b, scale, a_scale, b_scale : ``In``
         See :class:`hwgen.Dot`; the codes of all lanes are side by side, lane 0 in the least significant bits.
+    random : ``In(random_bits)``
+        See :class:`hwgen.Mac`; the words of a sum come with its codes.
     acc : ``Out``
         The accumulator that the inputs from ``stages + 1`` cycles ago were added to, after that addition.
     overflow : ``Out(1)``
@@ -88,6 +90,7 @@ class Pe(Accumulating, wiring.Component):
         self.carry_save = self._check_carry_save(carry_save)
         self.interleave = _accumulators(interleave, self.stages)
         codes = operand_ports(self.a_format, self.b_format, self.scale_bits, self.lanes, self.block_scale)
+        codes |= self._random_port()
         self._inputs, width = tuple(codes), self.accumulator_width
         outputs = {"acc": Out(width), **sum_ports(True, self.has_flags)}
         super().__init__({"clear": In(1), "enable": In(1), **codes, **outputs})

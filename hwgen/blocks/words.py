@@ -1,6 +1,6 @@
 """Texts that headers, JSON and docs share: names of formats, and rules of rounding, overflow and NaN."""
 
-from golden import ExactAccumulator, Format, get
+from golden import ExactAccumulator, Format, Rounding, get
 from golden.explain import hexadecimal, overflow_rule
 from golden.multi import MultiFormat
 from golden.options import Options
@@ -31,11 +31,11 @@ def state(unit: ExactAccumulator) -> str:
     return f"State: nan, neg_inf, pos_inf, {value}"
 
 
-def wide_rules(target: str) -> Rules:
+def wide_rules(target: str, stochastic: bool = False) -> Rules:
     """Rules of a result in a wide format."""
     wide = get(target)
     nan = f"NaN is {wide.canonical_nan:#x}" + (" and keeps its sign" if wide.nan_keeps_sign else "")
-    rounding = wide.roundings[0]
+    rounding = Rounding.STOCHASTIC if stochastic else wide.roundings[0]
     overflow = overflow_rule(wide, rounding, wide.overflows[0])
     return {"rounding": rounding.rule, "overflow": overflow, "nan": nan}
 
@@ -69,8 +69,9 @@ def sum_rules(core: Accumulating) -> Rules:
         rounding = f"{products}, their exact sum to odd in binary32, and its sum with the accumulator to odd again"
         return wide_rules("binary32") | {"rounding": rounding}
     if core.exact is None:
-        rules = wide_rules(core.accumulator)
-        return rules | {"rounding": f"the exact sum is rounded once, {rules['rounding']}"}
+        rules = wide_rules(core.sums.state.name, core.random_bits is not None)
+        what = "the exact sum" if core.sums.target is None else "the exact sum of the products alone"
+        return rules | {"rounding": f"{what} is rounded once, {rules['rounding']}"}
     overflow = f"none for up to {core.terms} products; beyond that the sum can wrap"
     return {"rounding": "none: the sum is exact", "overflow": overflow, "nan": "sets a sticky flag"}
 

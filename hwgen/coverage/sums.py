@@ -13,7 +13,7 @@ from golden import Format
 from golden.arithmetic.sums import Products, odd_sum, product_sums
 from golden.bits import scale_range
 from hwgen.coverage.numbers import OUTCOMES, TIE_DOWN, class_names, classes, flag_points, outcomes
-from hwgen.coverage.points import Analysis, Point, View
+from hwgen.coverage.points import Analysis, Point, View, word_point
 from hwgen.reference.reference import Columns, columns, limbs
 from hwgen.reference.sums import SumReference
 
@@ -49,9 +49,8 @@ class SumAnalysis(Analysis):
             *self.operand_points(inputs),
             *flag_points(outputs),
             *([Point("overflow", ("0", "1"), outputs["overflow"].astype(np.int64))] if "overflow" in outputs else []),
-            self._states("class of the accumulator", inputs["acc_in"]),
-            sums.differences("equal"),
-            sums.differences("opposite"),
+            *self._points_before(inputs, sums),
+            *self._points_of_words(inputs, outputs),
             Point("cancellation depth", self.depths, lambda: sums.depth),
             self._states("class of the result", outputs["acc_out"]),
         ]
@@ -70,6 +69,28 @@ class SumAnalysis(Analysis):
             sums.event("sum that becomes zero", lambda: (sums.exact != 0) & (sums.after == 0)),
         ]
         return View(points, sums.classes)
+
+    def _points_before(self, inputs: Columns, sums: _Sums) -> list[Point]:
+        """The accumulator before the sum; none if there is none."""
+        if "acc_in" not in inputs:
+            return []
+        state = self._states("class of the accumulator", inputs["acc_in"])
+        return [state, sums.differences("equal"), sums.differences("opposite")]
+
+    def _points_of_words(self, inputs: Columns, outputs: Columns) -> list[Point]:
+        """Random words, also at the threshold of the sum's rounding."""
+        bits, model = self.options.random_bits, self.model
+        if bits is None:
+            return []
+        words = inputs["random"].astype(np.int64)
+
+        def threshold() -> NDArray[np.int64]:
+            others = np.minimum(words + 1, (1 << bits) - 1), np.maximum(words - 1, 0)
+            changed = [model.columns({**inputs, "random": word})["acc_out"] != outputs["acc_out"] for word in others]
+            return np.select(changed, [0, 1], -1)
+
+        near = Point("random word at the threshold", ("one below", "at it"), threshold)
+        return [word_point("random word", inputs["random"], bits), near]
 
     def operand_points(self, inputs: Columns) -> list[Point]:
         """Classes of the codes and of the scales, which do not depend on the accumulator."""
@@ -126,7 +147,7 @@ class SumAnalysis(Analysis):
     def candidates(self, count: int, rng: np.random.Generator) -> Columns:
         """Cases near each other; of one lane into bits, a third with a chosen distance, tie or cancellation."""
         near = columns(self.model.near_stimuli(count, rng))
-        if self.target is None or self.design.lanes > 1:
+        if self.target is None or self.design.lanes > 1 or "acc_in" not in near:
             return near
         chosen = np.flatnonzero(rng.integers(0, 3, count) == 0)
         near["acc_in"][chosen] = self._aimed({name: values[chosen] for name, values in near.items()}, rng)
@@ -166,6 +187,8 @@ class _Sums:
 
     @cached_property
     def before(self) -> NDArray[np.float64]:
+        if "acc_in" not in self._inputs:
+            return np.zeros(len(self._inputs["a"]))
         return self._analysis.values(self._inputs["acc_in"])
 
     @cached_property
@@ -211,8 +234,12 @@ class _Sums:
 
     @cached_property
     def difference(self) -> NDArray[np.int64]:
-        """Exponent of the largest product less that of the accumulator, plus the reach; -1 if one is zero."""
+        """Exponent of the largest product less that of the accumulator, plus the reach; -1 if one is zero.
+
+        Without an accumulator, the exponents count as equal.
+        """
         reach, largest, acc = self._analysis.reach, self.exponents[1:].max(axis=0), self.exponents[0]
+        acc = acc if "acc_in" in self._inputs else largest
         both = self.is_finite & (largest > _NONE) & (acc > _NONE)
         return np.where(both, np.clip(largest - acc, -reach, reach) + reach, -1)
 

@@ -1,9 +1,9 @@
 """The adder of a fused MAC: an accumulator plus an exact product, rounded once.
 
-The accumulator's significand and the product are aligned in a frame of ``frame_bits`` bits, two guard bits and a sticky
-bit. Four decisions keep the datapath small:
+The accumulator's significand and the product are aligned in a frame of ``frame_bits`` bits, guard bits, two unless the
+sum is rounded by random bits, and a sticky bit. Four decisions keep the datapath small:
 
-* The product is normalized first (its msb is a carry into the exponent). Then two guard bits are enough for every
+* The product is normalized first (its msb is a carry into the exponent). Then these guard bits are enough for every
   alignment.
 * The operand with the larger *exponent* leads; significands are not compared. The other one moves right by the
   exponent difference d, or, if d is negative, by one place (a wire) and then by ~d = -d - 1.
@@ -22,8 +22,8 @@ from amaranth.lib.wiring import PureInterface
 
 from golden import WideFormat
 from golden.wide import IEEE
-from hwgen.datapath.adder_shape import GUARD_BITS, AdderShape
-from hwgen.datapath.arithmetic import addend, extended, moved_right, named, plus, range_shape
+from hwgen.datapath.adder_shape import AdderShape
+from hwgen.datapath.arithmetic import addend, carry_out, extended, moved_right, named, plus, range_shape
 from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import NumberShape
 from hwgen.datapath.sums import Accumulator, Sum, unpacked
@@ -61,7 +61,8 @@ class FloatAdder:
     """The hardware of ``round(acc_in + product)``, with ``flags`` as in :func:`golden.flags.of_sum`.
 
     The product is one of normalized operands, or another number with a leading 1. ``zero`` is the sign of a zero
-    result, one of :data:`golden.wide.ZEROS`. The sum is rounded to the nearest number, or ``to_odd``.
+    result, one of :data:`golden.wide.ZEROS`. The sum is rounded to the nearest number, ``to_odd``, or stochastically by
+    a ``random`` word.
     """
 
     def __init__(
@@ -72,9 +73,11 @@ class FloatAdder:
         flags: bool = False,
         zero: str = IEEE,
         to_odd: bool = False,
+        random: Value | None = None,
     ):
-        self.accumulator, self.layout, self.has_flags = accumulator, AdderShape(accumulator, product), flags
-        self.zero, self.to_odd = zero, to_odd
+        self.accumulator, self.has_flags = accumulator, flags
+        self.layout = AdderShape(accumulator, product, 0 if random is None else len(random))
+        self.zero, self.to_odd, self.random = zero, to_odd, random
 
     def add(self, m: Module, product: PureInterface, acc_in: Value) -> Sum:
         """Add the hardware to a module; its stages in order."""
@@ -144,13 +147,13 @@ class FloatAdder:
         product_is_lower = named(m, "product_is_lower", difference[-1])
         acc_leads = named(m, "acc_leads", product_is_lower | product.is_zero)
 
-        places = w.frame_bits + GUARD_BITS
-        widths = f"{w.frame_bits} bits and {GUARD_BITS} guard bits"
+        places = w.frame_bits + w.guard_bits
+        widths = f"{w.frame_bits} bits and {w.guard_bits} guard bits"
         chapter(m, f"Align: the operand with the smaller exponent is shifted right; {widths}")
         acc_frame = Cat(Const(0, w.frame_bits - len(acc.significand)), acc.significand)
         product_frame = Cat(Const(0, w.frame_bits - len(product_significand)), product_significand)
         leading = named(m, "leading", Mux(acc_leads, acc_frame, product_frame))
-        straight, one_lower = Const(0, GUARD_BITS), Const(0, GUARD_BITS - 1)
+        straight, one_lower = Const(0, w.guard_bits), Const(0, w.guard_bits - 1)
         acc_trailing = Cat(straight if w.ties_lead else one_lower, acc_frame)
         product_trailing = Cat(one_lower if w.ties_lead else straight, product_frame)
         product_trails = named(m, "product_trails", product_is_lower & ~product.is_zero)
@@ -176,13 +179,14 @@ class FloatAdder:
             | carry | frame_bits ... | guard | round |
         """
         chapter(m, f"Add: total {self.layout.frame_bits + 1} bits with carry; subtraction adds the one's complement")
-        tail, addend = aligned.trailing[:GUARD_BITS], aligned.trailing[GUARD_BITS:]
+        guard_bits = self.layout.guard_bits
+        tail, addend = aligned.trailing[:guard_bits], aligned.trailing[guard_bits:]
         subtract = named(m, "subtract", product.sign ^ acc.sign)
         total = named(m, "total", aligned.leading + (addend ^ subtract.replicate(len(addend))))
         carry_out = named(m, "carry_out", total[-1])
         trailing_is_larger = named(m, "trailing_not_smaller", subtract & ~carry_out)
         unit_missing = named(m, "unit_missing", subtract & carry_out)
-        tail = tail ^ unit_missing.replicate(GUARD_BITS)
+        tail = tail ^ unit_missing.replicate(guard_bits)
         frame = total[:-1] ^ trailing_is_larger.replicate(len(addend))
         magnitude = named(m, "sum", Cat(tail, frame, carry_out & ~subtract))
         product_is_larger = named(m, "product_sign_wins", aligned.acc_leads ^ carry_out)  # if the signs differ
@@ -194,12 +198,15 @@ class FloatAdder:
         """Move the sum left until the carry place is 1, but by no more places than its exponent allows.
 
         Returns the significand, and the exponent: the field minus 1, but 0 if the carry place is 0. That is the case
-        for zero and subnormal sums, whose field is 0.
+        for zero and subnormal sums, whose field is 0. Formats without subnormals have no such limit unless a random
+        word decides about the numbers below their smallest one, which then has the field 0.
         """
         width = len(total.magnitude)
         chapter(m, f"Normalize: {width} bits, shifted left to the first 1 as far as the exponent allows")
         subnormals, bits = self.accumulator.has_subnormals, len(aligned.exponent)
         room = aligned.exponent if subnormals else None
+        if not subnormals and self.random is not None:
+            room = named(m, "places_to_field_0", (aligned.exponent + 1)[: bits + 1])
         significand, moves = normalized(m, total.magnitude, fill=total.unit_missing, room=room)
         rest = aligned.exponent - named(m, "places", moves)  # negative only if sums are flushed
         rest = Cat(rest[:bits], Const(0, 1)) if subnormals else Cat(rest[: bits + 1], rest[-1])
@@ -220,6 +227,7 @@ class FloatAdder:
         fmt = self.accumulator
         tail_bits = len(significand) - (fmt.fraction_bits + 1)
         how = "to odd" if self.to_odd else "to nearest, ties away" if fmt.flush else "to nearest, ties to even"
+        how = how if self.random is None else "stochastically"
         chapter(m, f"Round: {len(significand)} bits to {fmt.fraction_bits + 1}, {how}")
         kept, half, rest = significand[tail_bits:], significand[tail_bits - 1], significand[: tail_bits - 1]
         missing = total.unit_missing
@@ -230,8 +238,14 @@ class FloatAdder:
         odd = Const(1, 1) if fmt.flush else kept[0]  # ties away from zero, or to even
         at_tie = named(m, "round_up_at_tie", (half & missing) | (odd & (half | missing)))
         inexact = below | (half ^ missing)
-        up = named(m, "round_up", ~inexact & half if self.to_odd else Mux(below, half, at_tie))
+        if self.random is not None:
+            up, inexact = self._stochastic(m, significand, exponent, missing, aligned.sticky, inexact)
+        else:
+            up = ~inexact & half if self.to_odd else Mux(below, half, at_tie)
+        up = named(m, "round_up", up)
         packed = Cat(kept[:-1], exponent) + Cat(up, Const(0, fmt.fraction_bits - 1), kept[-1])
+        if self.random is not None and fmt.flush:
+            packed = Mux(kept[-1], packed, up)
         if self.to_odd:
             packed = Cat(packed[0] | inexact, packed[1:])
         packed = named(m, "rounded", packed[: fmt.fraction_bits + len(exponent)])
@@ -244,6 +258,33 @@ class FloatAdder:
             named(m, "too_large_before_rounding", aligned.product_too_large | infinite),
             inexact,
         )
+
+    def _stochastic(
+        self, m: Module, significand: Value, exponent: Value, missing: Value, sticky: Value, inexact: Value
+    ) -> tuple[Value, Value]:
+        """Whether the random word rounds a sum up, and whether the sum is no number of the format.
+
+        The word is added to as many bits of the tail. A missing unit reaches these bits if only ones, which moved in
+        with it, are below them. Below the smallest number of a format without subnormals, the whole fixed-point number
+        is compared with 2**R - random of the 2**R parts of that number.
+        """
+        assert self.random is not None
+        fmt, count = self.accumulator, len(self.random)
+        first = len(significand) - (fmt.fraction_bits + 1)
+        low, tail = significand[: first - count], significand[first - count : first]
+        unit = named(m, "unit_reaches_tail", missing & low.all() & ~sticky)
+        up = carry_out(m, tail, self.random, unit)
+        if not fmt.flush:
+            return up, inexact
+        # Without subnormals, the code 1 of the smallest number is that of a 1 with a fraction of 1.
+        smallest = (1 << fmt.fraction_bits) + 1
+        is_lowest = exponent.all() & ~significand[first:-1].any()
+        in_gap = named(m, "below_smallest", ~significand[-1] | is_lowest)
+        position = named(m, "gap_position", significand[first - count :] + unit)
+        steps = named(m, "gap_steps", (1 << count) - self.random, count + 1)
+        needed = named(m, "gap_threshold", steps * smallest, count + fmt.fraction_bits + 1)
+        some = named(m, "gap_some", significand.any() | missing | sticky)
+        return Mux(in_gap, position >= needed, up), Mux(in_gap, some & (position != smallest << count), inexact)
 
     def _pack(
         self,
@@ -274,7 +315,7 @@ class FloatAdder:
             plus_zero = self._plus_zero(total.plus_zero & ~infinite, Cat(fraction, field))
             sign &= ~(nan | plus_zero)
             return Cat(fraction, field, named(m, "sign_out", sign)), field.all(), Const(0, 1)
-        underflow = named(m, "underflow", packed[-1] | ~leading_one)
+        underflow = named(m, "underflow", packed[-1] if self.random is not None else packed[-1] | ~leading_one)
         kept = packed[: k + exponent_bits] & (~underflow).replicate(k + exponent_bits)
         body = named(m, "body", kept | infinite.replicate(len(kept)))
         special = acc.is_special | product.is_inf | product.is_nan

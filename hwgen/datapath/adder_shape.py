@@ -7,8 +7,8 @@ from hwgen.datapath.arithmetic import range_shape
 from hwgen.datapath.product import NumberShape, ProductShape
 
 GUARD_BITS = 2
-"""Bits between the frame and the sticky bit. Two are enough: if the exponents differ by more than one, the difference
-moves left by at most one place.
+"""Bits between the frame and the sticky bit that are enough to round to the nearest: if the exponents differ by more
+than one, the difference moves left by at most one place.
 """
 
 
@@ -18,6 +18,7 @@ class AdderShape:
 
     accumulator: WideFormat
     product: NumberShape
+    random_bits: int = 0
 
     @property
     def precision(self) -> int:
@@ -32,7 +33,12 @@ class AdderShape:
     @property
     def shift_bits(self) -> int:
         """Bits of a shift amount that can move a whole frame past the guard bits, or the last guard bit to the top."""
-        return (self.frame_bits + GUARD_BITS).bit_length()
+        return (self.frame_bits + self.guard_bits).bit_length()
+
+    @property
+    def guard_bits(self) -> int:
+        """Bits between the frame and the sticky bit; as many as random bits behind a result that moves left once."""
+        return max(GUARD_BITS, self.precision + self.random_bits + 1 - self.frame_bits)
 
     @property
     def product_exponents(self) -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """The floated sum: the exact sum of all products as one floating-point number, which a MAC's adder adds and rounds.
 
 It suits any scale, any accumulator and any range: the sum is normalized, multiplied by the scale, and then treated as
-the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits.
+the product of a MAC. :mod:`hwgen.datapath.bounded` is smaller where it fits. Without an accumulator, the number is
+rounded as an encoder rounds.
 """
 
 from collections.abc import Sequence
@@ -9,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_, or_
 
-from amaranth.hdl import Const, Module, Mux, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import PureInterface
 
-from golden import WideFormat
+from golden import Rounding, WideFormat
 from golden.wide import IEEE, POSITIVE
 from hwgen.datapath.adder import FloatAdder
 from hwgen.datapath.arithmetic import named
@@ -24,6 +25,11 @@ from hwgen.datapath.product import NumberShape, Scale, product_signature
 from hwgen.datapath.rows import SumShape, sum_of_products
 from hwgen.datapath.sums import Sum
 from hwgen.netlist.book import chapter
+from hwgen.rounding.neighbour import cut
+from hwgen.rounding.position import Parts
+from hwgen.rounding.rounder import Rounder
+
+_SPECIALS = "Specials of the products: infinities, NaN and zero"
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,17 @@ def floated_sum(
     lanes: Sequence[Lane],
     shape: SumShape,
     target: WideFormat,
-    acc: Value,
+    acc: Value | None,
     scale: Scale,
     *,
     positive: bool,
+    random: Value | None,
     flags: bool,
 ) -> Sum:
-    """Add, normalize, scale, and add to the accumulator; with ``positive`` a zero is +0."""
+    """Add, normalize, scale, and add to the accumulator, if there is one; with ``positive`` a zero is +0.
+
+    The goal ``speed`` has no ``random`` words.
+    """
     products = [lane.product for lane in lanes]
     total = sum_of_products(m, [lane.row for lane in lanes], shape)
     width = len(total) - 1
@@ -100,16 +110,46 @@ def floated_sum(
     is_zero = named(m, "sum_is_zero", ~value[-1] | scale.is_zero)
     all_minus = reduce(and_, (item.sign for item in products))
     number = Floated(floated, value, exponent, is_zero, Mux(is_zero, all_minus, negative))
-    kind: type[TwoPathAdder | FloatAdder] = TwoPathAdder if shape.goal == SPEED else FloatAdder
-    adder = kind(target, floated, flags=flags, zero=POSITIVE if positive else IEEE)
+    zero = POSITIVE if positive else IEEE
+    adder: TwoPathAdder | FloatAdder | NoAdder = FloatAdder(target, floated, flags=flags, zero=zero, random=random)
+    if acc is None:
+        adder, acc = NoAdder(target, floated, flags=flags, zero=zero, random=random), Const(0, target.width)
+    elif shape.goal == SPEED:
+        adder = TwoPathAdder(target, floated, flags=flags, zero=zero)
     return added(m, products, number, adder, acc, scale)
+
+
+class NoAdder:
+    """The hardware of ``round(number)``, in the place of a :class:`FloatAdder`, whose parameters it has."""
+
+    def __init__(self, target: WideFormat, shape: FloatedShape, *, flags: bool, zero: str, random: Value | None):
+        self.accumulator, self.shape, self.has_flags, self.zero, self.random = target, shape, flags, zero, random
+
+    def add(self, m: Module, number: PureInterface, _acc: Value) -> Sum:
+        """Round the number."""
+        target, shape = self.accumulator, self.shape
+        chapter(m, _SPECIALS, number.sign, number.is_inf, number.is_nan)  # not where they are read first
+        rounding = target.roundings[0] if self.random is None else Rounding.STOCHASTIC
+        rounder = Rounder(target, rounding, target.overflows[0], random=self.random)
+        fraction, rest = cut(number.significand[:-1], min(rounder.fraction_bits, shape.significand_bits - 1))
+        low, high = (exponent - shape.bias for exponent in shape.exponents)
+        classes = number.is_zero, number.is_inf, number.is_nan, ~number.is_zero
+        one, place = Const(1, 1), (number.exponent, shape.bias, (low, high))
+        parts = Parts(number.sign, *place, one, fraction, rest, *classes, zero_exponent=high)  # of zero, any exponent
+        code, word = rounder.code_and_flags(m, parts, Const(0, 1))
+        bits = named(m, "rounded", code)
+        if self.zero == POSITIVE:
+            bits = Cat(bits[:-1], bits[-1] & bits[:-1].any())
+        inexact, underflow, overflow, _ = word
+        invalid = number.is_invalid if self.has_flags else Const(0, 1)
+        return Sum(bits, overflow, inexact, underflow, invalid)
 
 
 def added(
     m: Module,
     products: Sequence[PureInterface],
     total: Floated,
-    adder: TwoPathAdder | FloatAdder,
+    adder: TwoPathAdder | FloatAdder | NoAdder,
     acc: Value,
     scale: Scale,
     *,
@@ -121,7 +161,7 @@ def added(
     if the accumulator is NaN.
     """
     target, flags = adder.accumulator, adder.has_flags
-    chapter(m, "Specials of the products: infinities, NaN and zero")
+    chapter(m, _SPECIALS)
     plus_inf = reduce(or_, (item.is_inf & ~item.is_nan & ~item.sign for item in products))
     minus_inf = reduce(or_, (item.is_inf & ~item.is_nan & item.sign for item in products))
     plus_inf, minus_inf = named(m, "products_plus_inf", plus_inf), named(m, "products_minus_inf", minus_inf)

@@ -5,7 +5,7 @@ The frames are those of :mod:`hwgen.datapath.bounded`.
 
 from dataclasses import replace
 
-from amaranth.hdl import Module
+from amaranth.hdl import Module, Value
 from amaranth.lib import wiring
 
 from golden import Format
@@ -38,27 +38,29 @@ def summed(
     scale: Scale,
     *,
     positive: bool,
+    random: Value | None,
     flags: bool,
     fabric: str,
     goal: str = AREA,
 ) -> Sum:
     """The accumulator, any but ``exact``, plus the scaled sum of all products.
 
-    ``ports`` has the codes of all lanes, and the accumulator as ``acc_in``. The scale of aligned accumulators is not 0;
-    the goal ``speed`` needs an accumulator that rounds each sum. With ``positive`` a zero is +0. Without ``flags`` not
-    all of them are computed.
+    ``ports`` has the codes of all lanes, and the accumulator as ``acc_in``, or none: then ``accumulator`` is the format
+    that the products' sum alone is rounded to. The scale of aligned accumulators is not 0; the goal ``speed`` needs an
+    accumulator that rounds each sum. With ``positive`` a zero is +0. A ``random`` word rounds the sum stochastically.
+    Without ``flags`` not all of them are computed.
     """
     if accumulator == RVBNA:
         items = lanes_of(m, ports, layout, lanes, None, flags=flags)
         return bulk_sum(m, items, BulkShape.of(layout, lanes, scale, fabric), ports.acc_in, scale, flags=flags)
-    target, fraction_bits, acc = state_format(accumulator), aligned_bits(accumulator), ports.acc_in
+    target, fraction_bits, acc = state_format(accumulator), aligned_bits(accumulator), getattr(ports, "acc_in", None)
     frame = SumShape(layout, lanes, fabric=fabric, goal=goal)  # of a floating-point sum, if no frame fits
-    if scale.is_one:
+    if scale.is_one and random is None and acc is not None:
         bounded = BoundedShape(layout, lanes, target, fabric=fabric, goal=goal)
         spanning = SpanningShape(layout, lanes, target, fabric=fabric, goal=goal)
         frame = bounded if bounded.fits else spanning if spanning.fits else frame
     rows = frame if fraction_bits is None or flags else None
-    negate = acc[-1] if isinstance(frame, BoundedShape | SpanningShape) else None
+    negate = acc[-1] if acc is not None and isinstance(frame, BoundedShape | SpanningShape) else None
     items = lanes_of(m, ports, layout, lanes, rows, negate=negate, flags=flags)
 
     def rounded(m: Module) -> Sum:
@@ -67,7 +69,7 @@ def summed(
             return rounded_sum(m, items, frame, acc, positive)
         if isinstance(frame, SpanningShape):
             return spanning_sum(m, items, frame, acc, positive)
-        return floated_sum(m, items, frame, target, acc, scale, positive=positive, flags=flags)
+        return floated_sum(m, items, frame, target, acc, scale, positive=positive, random=random, flags=flags)
 
     if fraction_bits is None:
         return rounded(m)

@@ -13,7 +13,6 @@ from golden.arithmetic.mac import fused_sums
 from golden.arithmetic.options import SumOptions
 from golden.bits import scale_range
 from golden.explain import describe, number
-from golden.wide import state_format
 from hwgen.blocks.dot import Dot
 from hwgen.blocks.mac import Mac
 from hwgen.blocks.pe import Pe
@@ -28,6 +27,7 @@ from hwgen.reference.reference import (
     among,
     as_signed,
     codes_word,
+    columns,
     decoded,
     integers,
     limbs,
@@ -83,23 +83,56 @@ class SumReference(Reference):
 
     def _sums(self, options: SumOptions, inputs: Columns) -> dict[str, NDArray[Any]]:
         unit = options.exact
-        before = inputs["acc_in"] if unit is None else limbs(unit, inputs["acc_in"])
-        after, flags = fused_sums(options, *self.lane_codes(inputs), before, **self.factors_of(inputs))
+        if "random" in inputs:
+            inputs = dict(zip(inputs, np.broadcast_arrays(*inputs.values()), strict=True))
+        before = inputs.get("acc_in") if unit is None else limbs(unit, inputs["acc_in"])
+        factors, random = self.factors_of(inputs), inputs.get("random")
+        after, flags = fused_sums(options, *self.lane_codes(inputs), before, **factors, random=random)
         return {"acc_out": after if unit is None else integers(after)} | ({"flags": flags} if options.has_flags else {})
 
     def near_stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         """Products and accumulators near each other, see :func:`hwgen.reference.vectors.near_cases`."""
         factors = self.factors(count, rng)
-        return self.pins(*vectors.near_cases(self.core.sums, self.design.lanes, count, rng, factors), factors)
+        return self.pins(*vectors.near_cases(self.core.sums, self.design.lanes, count, rng, factors), factors, rng)
 
     def pins(
-        self, a: NDArray[Any], b: NDArray[Any], acc: NDArray[Any], factors: Mapping[str, Any]
+        self,
+        a: NDArray[Any],
+        b: NDArray[Any],
+        acc: NDArray[Any],
+        factors: Mapping[str, Any],
+        rng: np.random.Generator,
     ) -> list[dict[str, int]]:
-        """Values of the ports from codes of shape (cases, lanes), accumulators and scales."""
+        """Values of the ports from codes of shape (cases, lanes), accumulators and scales; and random words.
+
+        Half of the words are next to the one at which the sum's rounding changes.
+        """
         (fa, fb), totals = self.formats, (integers(acc) if acc.ndim > 1 else acc).tolist()
         rows = zip(a.tolist(), b.tolist(), totals, strict=True)
         cases = [{"a": codes_word(fa, x), "b": codes_word(fb, y), "acc_in": total} for x, y, total in rows]
-        return self.scaled(cases, factors)
+        if self.core.sums.target is not None:
+            cases = [{"a": pins["a"], "b": pins["b"]} for pins in cases]
+        cases = self.drawn(self.scaled(cases, factors), rng)
+        if self.core.random_bits is None or not cases:
+            return cases
+        table, last = columns(cases), (1 << self.core.random_bits) - 1
+        down = np.zeros(len(cases), np.int64)  # the last word that rounds as 0 does, bit by bit
+        least = self.columns({**table, "random": down})["acc_out"]
+        for place in reversed(range(self.core.random_bits)):
+            trial = down | 1 << place
+            down = np.where(self.columns({**table, "random": trial})["acc_out"] == least, trial, down)
+        step = np.minimum(down + rng.integers(0, 2, down.size), last)
+        words = np.where(rng.integers(0, 2, down.size) == 0, step, table["random"].astype(np.int64))
+        return [{**pins, "random": word} for pins, word in zip(cases, words.tolist(), strict=True)]
+
+    def drawn(self, cases: list[dict[str, int]], rng: np.random.Generator) -> list[dict[str, int]]:
+        """Add random words to the cases, if the block has them; a quarter are the smallest or the largest."""
+        if self.core.random_bits is None:
+            return cases
+        last, count = (1 << self.core.random_bits) - 1, len(cases)
+        words, ends = rng.integers(0, last + 1, count), rng.choice([0, last], count)
+        words = np.where(rng.integers(0, 4, count) == 0, ends, words)
+        return [{**pins, "random": word} for pins, word in zip(cases, words.tolist(), strict=True)]
 
     def explain(self, pins: Pins, got: Pins, expected: Pins) -> str:
         fa, fb = self.formats
@@ -112,8 +145,10 @@ class SumReference(Reference):
             factors += "".join(f"; {name} {describe(fmt, pins[name])}" for name in ("a_scale", "b_scale"))
         if self.core.exact is not None:
             return factors
-        rows = (("acc_in", pins["acc_in"]), ("acc_out", got["acc_out"]), ("expected", expected["acc_out"]))
-        values = (f"{name} {self.value('acc_out', bits)}" for name, bits in rows)
+        before = [("acc_in", pins["acc_in"])] if "acc_in" in pins else []
+        rows = (*before, ("acc_out", got["acc_out"]), ("expected", expected["acc_out"]))
+        values = [f"{name} {self.value('acc_out', bits)}" for name, bits in rows]
+        values += [f"random {pins['random']:#x}"] if "random" in pins else []
         return "; ".join([factors, *values])
 
     def value(self, port: str, word: int) -> str:
@@ -121,7 +156,7 @@ class SumReference(Reference):
             return super().value(port, word)
         if self.core.exact is not None:
             return number(float(self.core.exact.decode(limbs(self.core.exact, word))))
-        return decoded(state_format(self.core.accumulator), word)
+        return decoded(self.core.sums.state, word)
 
     # -- properties
 
@@ -135,14 +170,14 @@ class SumReference(Reference):
         top = self.top
         if self.core.exact is not None:
             return f"acc_out[{top}]"
-        nan = state_format(self.core.accumulator).canonical_nan or 0
+        nan = self.core.sums.state.canonical_nan or 0
         return f"acc_out[{top - 1}:0] == {top}'h{nan & ((1 << top) - 1):x}"
 
     def _field(self) -> str:
-        """The exponent field of ``acc_in``; empty if the accumulator is exact."""
-        if self.core.exact is not None:
+        """The exponent field of ``acc_in``; empty if the accumulator is exact, or there is none."""
+        if self.core.exact is not None or self.core.sums.target is not None:
             return ""
-        return f"acc_in[{self.top - 1}:{state_format(self.core.accumulator).fraction_bits}]"
+        return f"acc_in[{self.top - 1}:{self.core.sums.state.fraction_bits}]"
 
 
 class MacReference(SumReference):
@@ -154,7 +189,7 @@ class MacReference(SumReference):
         a, b = (rng.integers(0, 1 << fmt.width, count).astype(np.uint64) for fmt in self.formats)
         factors = self.factors(count, rng)
         acc = vectors.accumulators(self.core.sums, a, b, rng, factors)
-        return self.pins(a[:, np.newaxis], b[:, np.newaxis], acc, factors)
+        return self.pins(a[:, np.newaxis], b[:, np.newaxis], acc, factors, rng)
 
     def properties(self) -> list[str]:
         """A NaN operand gives NaN; a product of zero leaves the accumulator unchanged."""
@@ -178,7 +213,7 @@ class DotReference(SumReference):
 
     def stimuli(self, count: int, rng: np.random.Generator) -> list[dict[str, int]]:
         factors = self.factors(count, rng)
-        return self.pins(*vectors.dot_cases(self.core.sums, self.core.lanes, count, rng, factors), factors)
+        return self.pins(*vectors.dot_cases(self.core.sums, self.core.lanes, count, rng, factors), factors, rng)
 
     def properties(self) -> list[str]:
         """A NaN in any lane gives NaN; zeros in all lanes leave the accumulator unchanged but for a zero's sign."""
@@ -191,10 +226,16 @@ class DotReference(SumReference):
                 lines.append(f"  wire [{fmt.width - 1}:0] {word} = {expression(name, fmt, lane, lanes)};")
         nans = [among(word, fmt, Kind.NAN) for word, fmt in codes]
         checks = [f"    if ({nan}) assert ({self._nan_sum()});" for nan in nans if nan]
-        zeros = " && ".join(f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes)
-        ordinary = f"!(&{field})" if field else f"acc_in[{top}:{top - 2}] == 0"
-        number_bits = f"[{top - 1 if field else top}:0]"
-        checks += [f"    if ({zeros} && {ordinary})", f"      assert (acc_out{number_bits} == acc_in{number_bits});"]
+        zeros = [f"({among(word, fmt, Kind.ZERO)})" for word, fmt in codes]
+        if (scales := self.core.block_scale) is not None and scales.has_nan:
+            zeros += [f"!({among(word, scales, Kind.NAN)})" for word in ("a_scale", "b_scale")]
+        if self.core.exact is not None:
+            zeros.append(f"acc_in[{top}:{top - 2}] == 0")
+        elif field:
+            zeros.append(f"!(&{field})")
+        number_bits = f"[{top - 1 if self.core.exact is None else top}:0]"
+        before = f"acc_in{number_bits}" if "acc_in" in self.inputs else "0"
+        checks += [f"    if ({' && '.join(zeros)})", f"      assert (acc_out{number_bits} == {before});"]
         return self.asserting(*lines, "  always @* begin", *checks, "  end")
 
 
@@ -285,7 +326,7 @@ class PeReference(ClockedReference, SumReference):
             operands = zip("ab", self.formats, chosen, strict=True)
             lanes = self.core.lanes
             cases.append({name: codes_word(fmt, rng.choice(codes, lanes).tolist()) for name, fmt, codes in operands})
-        return self.scaled(cases, self.factors(count, rng))
+        return self.drawn(self.scaled(cases, self.factors(count, rng)), rng)
 
     def _opposite(self, pins: Pins) -> dict[str, int]:
         """Operands with the other sign, of the first whose format has signs."""

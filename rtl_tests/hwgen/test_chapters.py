@@ -35,6 +35,8 @@ DESIGNS = {
     "aligned dot": ("dot", "ocp_e4m3", {"lanes": 2, "accumulator": "aligned13", "flags": True}),
     "aligned dot in a frame": ("dot", "e2m1", {"lanes": 2, "accumulator": "aligned13", "block_scale": "e8m0"}),
     "bulk dot": ("dot", "hif8", {"lanes": 2, "accumulator": "rvbna", "flags": True, "block_scale": "e8m0"}),
+    "stochastic mac": ("mac", "hif8", {"accumulator": "dlfloat16", "accumulator_rounding": "stochastic"}),
+    "dot without accumulator": ("dot", "ocp_e4m3", {"accumulator": "none", "target": "binary16"}),
     "fast dot": ("dot", "ocp_e4m3", {"lanes": 2, "optimize": "speed"}),
     "fast dot with a scale": ("dot", "e2m1", {"lanes": 2, "block_scale": "ue4m3", "optimize": "speed"}),
     "fast readout": ("readout", "ocp_e4m3", {"optimize": "speed"}),

@@ -54,6 +54,8 @@ COMPONENTS = {
     "aligner to odd": lambda: Aligner(BulkShape(SMALL, 2, 24)),
     "aligner in a frame": lambda: Cutter(AlignedShape(TINY, 2, 12)),
     "dot": lambda: Dot("ibm_1_4_3", accumulator="dlfloat16", overflow=True),
+    "stochastic dot": lambda: Dot("hif8", accumulator="dlfloat16", flags=True, accumulator_rounding="stochastic"),
+    "dot without accumulator": lambda: Dot("ocp_e5m2", accumulator="none", target="binary16", flags=True),
     "fast dot": lambda: Dot("hif8", accumulator="bfloat16", flags=True, optimize="speed"),
     "fast dot with a scale": lambda: Dot("e2m1", accumulator="binary32", block_scale="ue4m3", optimize="speed"),
     "fast readout": lambda: Readout("ocp_e4m3", optimize="speed"),

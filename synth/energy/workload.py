@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import golden
 from golden import Format
 from golden.refusal import Refusal
-from golden.wide import state_format, wide
+from golden.wide import wide
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import BLOCKS
 from hwgen.reference import REFERENCES, Reference, reference
@@ -210,14 +210,15 @@ def _sums(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
     steps = max(1, min(TERMS, core.terms or TERMS) // lanes)
     chains = -(-count // (steps * turns)) * turns
     operands = _operands(model, data, (chains, steps, lanes))
-    width = model.arguments["acc_in"]
+    width = model.results["acc_out"]
     acc = _narrow(np.zeros(chains, object), width)
     fresh = np.ones(chains, np.bool_)
     rows: list[dict[str, NDArray[Any]]] = []
     sticky: dict[str, NDArray[Any]] = {}
     for step in range(steps):
         inputs = {name: values[:, step] for name, values in operands.items()}
-        outputs = dict(model.columns({**inputs, "acc_in": acc}))
+        before = {"acc_in": acc} if "acc_in" in model.arguments else {}
+        outputs = dict(model.columns({**inputs, **before}))
         total = _narrow(np.asarray(outputs.pop("acc_out"), object), width)
         if is_element:
             sticky = {
@@ -227,7 +228,7 @@ def _sums(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
             controls = {"clear": fresh.astype(np.uint64), "enable": np.ones(chains, np.uint64)}
             rows.append({**controls, **inputs, "acc": total, **sticky})
         else:
-            rows.append({**inputs, "acc_in": acc, "acc_out": total, **outputs})
+            rows.append({**inputs, **before, "acc_out": total, **outputs})
         fresh = ~_finite(core, total)
         acc = np.where(fresh, 0, total).astype(total.dtype)
     columns = {name: _in_turn(np.stack([row[name] for row in rows], axis=1), turns)[:count] for name in rows[0]}
@@ -237,7 +238,7 @@ def _sums(model: Reference, data: Data, count: int) -> tuple[Columns, Columns]:
 
 
 def _operands(model: SumReference, data: Data, shape: tuple[int, int, int]) -> dict[str, NDArray[Any]]:
-    """Codes of all lanes, and scales, by port; shape (chains, steps)."""
+    """Codes of all lanes, scales and random words, by port; shape (chains, steps)."""
     core = model.core
     scales: dict[str, NDArray[Any]] = {}
     a, b = _codes(model.formats, data, shape)
@@ -258,7 +259,8 @@ def _operands(model: SumReference, data: Data, shape: tuple[int, int, int]) -> d
     elif core.scale_bits:
         scales = {"scale": np.zeros(shape[:2], np.uint64)}
     fa, fb = model.formats
-    return {"a": _words(a, fa.width), "b": _words(b, fb.width), **scales}
+    drawn = {name: words.reshape(shape[:2]) for name, words in _random(model, shape[0] * shape[1]).items()}
+    return {"a": _words(a, fa.width), "b": _words(b, fb.width), **scales, **drawn}
 
 
 def _codes(formats: tuple[Format, Format], data: Data, shape: tuple[int, ...]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -270,7 +272,7 @@ def _codes(formats: tuple[Format, Format], data: Data, shape: tuple[int, ...]) -
 def _finite(core: Any, total: NDArray[Any]) -> NDArray[np.bool_]:
     if core.exact is not None:
         return (total >> core.exact.value_width) == 0
-    return np.isfinite(state_format(core.accumulator).decode(total))
+    return np.isfinite(core.sums.state.decode(total))
 
 
 def _in_turn(values: NDArray[Any], turns: int) -> NDArray[Any]:

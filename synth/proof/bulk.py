@@ -160,7 +160,7 @@ class BulkDotProof(LeveledProof, NormalizedProof):
     def _is_not_zero(self, query: Query) -> Bool:
         return ~query.words[_IS_ZERO][0] & query.words[_SIGNIFICAND][-1] & ~self._past(query)
 
-    def rounded(self, body: Bits, exact: Exact) -> Rounded:
+    def rounded(self, _query: Query, body: Bits, exact: Exact) -> Rounded:
         return odd_to(self.target, body, exact)
 
     def _zero(self, query: Query) -> Pins | None:

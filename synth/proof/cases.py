@@ -142,7 +142,8 @@ def _is_classed(design: Design) -> bool:
         case Encoder(random_bits=None, scale_bits=0):  # the reference model has tables of steps
             return True
         case Mac() | Dot(lanes=1) | Pe(lanes=1) as core:  # there are fewer products than pairs of codes
-            return core.block_scale is None and core.accumulator_width <= RUNNING_BITS
+            is_plain = core.block_scale is None and core.random_bits is None and "acc_in" in reference(design).arguments
+            return is_plain and core.accumulator_width <= RUNNING_BITS
         case _:
             return False
 

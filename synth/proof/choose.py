@@ -83,7 +83,8 @@ def _proof(design: Design) -> type[Proof] | str:
 def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
     held = core.scale_bits if core.accumulator == "exact" else 0
     is_wide = core.a_format.width + core.b_format.width + held > MAX_HELD_BITS
-    is_rounded = core.accumulator in WIDE and not (core.is_floated if core.is_dot else core.optimize == SPEED)
+    of_wide = core.accumulator in WIDE or core.sums.target is not None
+    is_rounded = of_wide and not (core.is_floated if core.is_dot else core.optimize == SPEED)
     if is_wide and not (is_rounded or core.accumulator == "exact"):
         return f"there are more than 2^{MAX_HELD_BITS} pairs of codes and scales, too many to evaluate"
     if isinstance(core, Pe) and core.carry_save:
@@ -92,7 +93,7 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
         return ExactDotProof if core.is_dot or is_wide else ExactProof
     if core.accumulator == RVBNA:
         return BulkDotProof
-    is_aligned = core.accumulator not in WIDE
+    is_aligned = not of_wide
     if not (core.is_dot or is_aligned):
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:

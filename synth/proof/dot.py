@@ -78,13 +78,13 @@ class SumProof(Proof):
     keeps_adders = True
     knows = frozenset(
         {"format", "format-b", "lanes", "accumulator", "terms", "scale-bits", "flags", "zero", "block-scale", "fabric"}
-        | {"optimize"}
+        | {"optimize", "to", "accumulator-rounding", "random-bits"}
     )
 
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
         self.lanes = Lanes(design, netlist, scaled=design.core.accumulator == "exact")
-        self.acc_nets = list(netlist.input_nets("acc_in"))
+        self.acc_nets = list(netlist.input_nets("acc_in")) if "acc_in" in self.inputs else []
         self._known_classes: dict[tuple[int, tuple[int, ...]], list[LaneClass]] = {}
 
     def word(self, name: str) -> tuple[int, ...]:

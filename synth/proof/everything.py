@@ -81,6 +81,7 @@ def designs() -> list[Design]:
         *(build("readout", name, target=name, rounding="stochastic") for name in SOME),
         *_random(),
         *_sums(),
+        *_drawn(),
     ]
 
 
@@ -187,6 +188,22 @@ def _sums() -> Iterator[Design]:
     yield build("pe", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0", stages=3)
     yield build("pe", "ocp_e4m3", accumulator="binary32", lanes=8, stages=3)
     yield build("pe", "hif8", accumulator="binary32", lanes=2, stages=2, interleave=2, flags=True)
+
+
+def _drawn() -> Iterator[Design]:
+    """Sums that are rounded stochastically, and sums without an accumulator."""
+    words: dict[str, Any] = {"accumulator_rounding": "stochastic", "random_bits": 4, "flags": True}
+    yield from each("mac", SOME, accumulator=_NARROW, **words)
+    yield from each("dot", ("ocp_e4m3", "hif8"), accumulator=_NARROW, lanes=4, **words)
+    yield build("mac", "ocp_e4m3", accumulator="bfloat16", accumulator_rounding="stochastic")
+    yield build("dot", "e2m1", accumulator="bfloat16", lanes=16, block_scale="ue4m3", **words)
+    yield build("pe", "ocp_e5m2", lanes=2, stages=3, interleave=2, **words)
+    yield build("mac", "hif8", accumulator_rounding="stochastic", random_bits=8, random=LFSR)
+    yield from each("dot", (*SOME, "e2m1"), accumulator="none", target=_WIDE, lanes=8, flags=True)
+    yield from each("dot", ["e2m1"], accumulator="none", target=["binary32", "bfloat16"], lanes=16, block_scale="ue4m3")
+    yield build("dot", "ocp_e4m3", accumulator="none", lanes=32, block_scale="e8m0", flags=True)
+    yield build("dot", "hif8", accumulator="none", target="dlfloat16", lanes=2, scale_bits=5, **words)
+    yield build("dot", "ocp_e5m2", accumulator="none", target="binary16", lanes=4, stages=2)
 
 
 def _fast(blocks: Sequence[str]) -> Iterator[Design]:

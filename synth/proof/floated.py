@@ -197,7 +197,7 @@ class FloatedDotProof(NormalizedProof):
             total = -significand if values[_SIGN] else significand
             codes = {} if pins is None else self.lanes.codes_of_sum(total, self.lsb_exponent)
             if codes and pins is not None:
-                return self.lanes.pins(codes, {"acc_in": values["acc_in"], **pins})
+                return self.lanes.pins(codes, self.before(values) | pins)
             if significand & 1:
                 return super().example(values, members)
             significand, exponent = significand >> 1, exponent + 1

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from golden import Flag, Format
 from golden.arithmetic.aligned import row_exponents
 from golden.bits import scale_range
-from golden.wide import POSITIVE, state_format
+from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.adders import linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
@@ -118,13 +118,14 @@ class Scales:
 
 @dataclass(frozen=True)
 class Query:
-    """A symbolic accumulator and scale, named words inside, the classes of all lanes, and the module's outputs.
+    """A symbolic accumulator, random word and scale, named words inside, the classes of all lanes, and the outputs.
 
     ``relations`` hold for the words, because some of their bits are the same net, or constant.
     """
 
     solver: Solver
     acc: Bits
+    random: Bits | None
     scale: SymbolicScale
     words: Mapping[str, Bits]
     relations: Sequence[Bool]
@@ -156,7 +157,7 @@ class FloatSumProof(SumProof):
     def __init__(self, design: Design, netlist: Netlist, compares: bool = False):
         super().__init__(design, netlist)
         self.compares = compares
-        self.target = state_format(design.core.accumulator)
+        self.target = design.core.sums.state
         self.scales = Scales(design, netlist)
         fa, fb = design.codes.values()
         self.lsb_exponent = fa.ulp_exponent + fb.ulp_exponent
@@ -164,7 +165,7 @@ class FloatSumProof(SumProof):
     def shared_claims(self, searches: Sequence[tuple[str, Search]]) -> list[Claim]:
         """Claims that only together cover all inputs: the second is about special accumulators, the others share."""
         total, count = 1 << sum(self.inputs.values()), len(searches)
-        special = 0 if self.target.flush or count == 1 else total >> self.target.exponent_bits
+        special = 0 if self.target.flush or count == 1 or not self.acc_nets else total >> self.target.exponent_bits
         share, rest = divmod(total - special, count - 1 or 1)
         cases = [share + rest, special, *[share] * (count - 2)]
         return [Claim(what, number, search) for (what, search), number in zip(searches, cases, strict=False)]
@@ -183,7 +184,7 @@ class FloatSumProof(SumProof):
 
     @cached_property
     def _sign_mask(self) -> int:
-        return 1 << self.acc_nets[-1]
+        return sum(1 << net for net in self.acc_nets[-1:])
 
     @cached_property
     def is_flipped(self) -> bool:
@@ -196,8 +197,8 @@ class FloatSumProof(SumProof):
         *parts, others = self.lanes.split(form.terms, self._sign_mask)
         if others:
             raise NotShownError(f"{_SUM} is not a sum of words that belong to one lane each")
-        for negative in (0, 1):
-            known = {self.acc_nets[-1]: ~np.uint64(0) if negative else np.uint64(0)}
+        for negative in (0, 1) if self.acc_nets else (0,):
+            known = dict.fromkeys(self.acc_nets[-1:], ~np.uint64(0) if negative else np.uint64(0))
             self.check_lanes(form, parts, self.lsb_exponent, known, -1 if negative and self.is_flipped else 1, False)
         if self.lanes.count * self.largest(self.lsb_exponent) >= form.modulus // 2:
             raise NotShownError(f"{_SUM} is too short for the largest sum")
@@ -209,8 +210,10 @@ class FloatSumProof(SumProof):
         return max(field, int(not self.target.flush)) - self.target.bias - self.target.fraction_bits
 
     def unknown_acc(self, field: int | None = None) -> tuple[Solver, Bits]:
-        """A new solver, and any accumulator of an exponent field, or of all."""
+        """A new solver, and any accumulator of an exponent field, or of all; -0, which adds nothing, without one."""
         solver, target = Solver(), self.target
+        if not self.acc_nets:
+            return solver, solver.word(target.sign_bit, target.width)
         acc = solver.variable("acc_in", target.width)
         if field is not None:
             acc = cat(acc[: target.fraction_bits], solver.word(field, target.exponent_bits), acc[-1])
@@ -221,12 +224,14 @@ class FloatSumProof(SumProof):
     ) -> Query:
         """Outputs for an accumulator, any values of some named words, and certain values of others."""
         scale = self.scales.symbolic(solver)
-        known = self.bound("acc_in", acc) | self.scales.known(scale)
+        random = solver.variable("random", self.inputs["random"]) if "random" in self.inputs else None
+        known = self.scales.known(scale) | (self.bound("acc_in", acc) if self.acc_nets else {})
+        known |= {} if random is None else self.bound("random", random)
         words = {**{name: solver.variable(name, len(self.word(name))) for name in names}, **words}
         inside, relations = self.bound_words(solver, [(self.word(name), word) for name, word in words.items()])
         known |= inside | self._replaced(solver)
         choices = self.choices(solver, known, self.netlist.driven)
-        return Query(solver, acc, scale, words, relations, choices, solver.outputs(self.netlist, known))
+        return Query(solver, acc, random, scale, words, relations, choices, solver.outputs(self.netlist, known))
 
     def _replaced(self, solver: Solver) -> dict[int, Bool]:
         """With ``compares`` the result and the overflow flag have any value."""
@@ -243,12 +248,17 @@ class FloatSumProof(SumProof):
         pairs = zip([*query.out][self.target.width :], expected, strict=True)
         claim = query.solver.all([claim, *(bit == flag for bit, flag in pairs if flag is not None)])
         words = {"acc_in": query.acc, **query.scale.ports, **query.words}
+        words |= {} if query.random is None else {"random": query.random}
         found = self.searched(query.choices, [*query.relations, *conditions], claim, words)
         return None if found is None else self.confirmed(self.example(*found), "the result")
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """Inputs with the accumulator and the classes that the solver has found."""
-        return self.lanes.pins_of(members, {name: values[name] for name in ("acc_in", *self.scales.nets)})
+        return self.lanes.pins_of(members, self.before(values) | {name: values[name] for name in self.scales.nets})
+
+    def before(self, values: Pins) -> Pins:
+        """The accumulator and the random word that the solver has found, as far as the block has them."""
+        return {name: values[name] for name in ("acc_in", "random") if name in self.inputs}
 
     def specials(self, query: Query, conditions: Sequence[Bool] = ()) -> Pins | None:
         """Sums with an infinity or NaN; with ``compares`` the proof of the aligned sum has them."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from golden import Format
-from golden.wide import state_format, wide
+from golden.wide import wide
 from hwgen.blocks.block import Design
 from hwgen.blocks.readout import Readout
 from hwgen.reference import Pins, reference
@@ -71,7 +71,7 @@ def _number_format(model: Reference, port: str) -> Format | None:
     """The format of an output that is one number; None for integers, flags and words of several numbers."""
     core = model.core
     if port == "acc_out":
-        return None if core.exact is not None else state_format(core.accumulator)
+        return None if core.exact is not None else core.sums.state
     if port not in ("bits", "code"):
         return None
     fmt: Format = core.target if isinstance(core, Readout) else core.fmt if port == "code" else wide(core.target)

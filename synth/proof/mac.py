@@ -136,7 +136,7 @@ class SplitMacProof(NormalizedProof):
         "proof by decomposition: the product's significand and exponent are evaluated for all pairs of codes, and the "
         "solver (bitwuzla) rounds the sums of all such products and accumulators, by their distance"
     )
-    knows = frozenset({"format", "format-b", "accumulator", "terms", "scale-bits", "flags", "zero"})
+    knows = MacProof.knows - {"optimize"} | {"accumulator-rounding", "random-bits"}
     significand, exponent = "product__significand", "product__exponent"
 
     def word(self, name: str) -> tuple[int, ...]:
@@ -179,7 +179,7 @@ class SplitMacProof(NormalizedProof):
         hits = (factors.significands == values[self.significand]) & (factors.exponents == values[self.exponent])
         hits &= np.signbit(factors.products.values) == members[0].negative
         codes = [factors.products.pins(place) for place in np.flatnonzero(hits)[:1].tolist()]
-        return self.lanes.pins({}, codes[0]) | {"acc_in": values["acc_in"]} if codes else own
+        return self.lanes.pins({}, codes[0]) | self.before(values) if codes else own
 
 
 class TwoPathMacProof(SplitMacProof):

@@ -12,6 +12,7 @@ from synth.proof.floating import FloatSumProof, Query
 from synth.proof.lanes import LaneClass
 from synth.proof.rounding import (
     ABOVE,
+    ALONE,
     BELOW,
     EXPONENT_BITS,
     NEAR,
@@ -21,6 +22,7 @@ from synth.proof.rounding import (
     Part,
     Rounded,
     rounded_to,
+    stochastic_to,
     sum_of,
 )
 from synth.proof.solver import Claim, Pins, Solver
@@ -137,6 +139,10 @@ class NormalizedProof(FloatSumProof):
       T + C.
     * above: T is less than an eighth of the last place of C, and is represented by a sixteenth. Midpoints are at least
       a quarter of a place away from C, the one below a power of two; this includes C = 0, and its place.
+
+    With R random bits, the places of numbers where a rounding changes have R bits after the target's last one, not one
+    as midpoints have. So g is 2**(n - integer_bits - p - R), and T is by 2**R smaller, and so is what represents it.
+    Without an accumulator C is 0, and there is one query for all exponents.
     """
 
     significand: ClassVar[str]
@@ -148,8 +154,10 @@ class NormalizedProof(FloatSumProof):
         parts = []
         if self.has_word(self.significand) and self.has_word(self.exponent):  # otherwise the first claim says so
             low, high = self._grid - self.target.precision, len(self.word(self.significand)) + 2
+            high += self._random_bits
             parts = [Part(SPECIAL), Part(ZERO), Part(BELOW, low - 1), Part(ABOVE, high + 1)]
             parts += [Part(NEAR, distance) for distance in range(low, high + 1)]
+            parts = parts if self.acc_nets else [Part(SPECIAL), Part(ZERO), Part(ALONE)]
         return self.shared_claims(
             [("number", self.show), *((f"{part}", partial(self._search, part)) for part in parts)]
         )
@@ -172,16 +180,23 @@ class NormalizedProof(FloatSumProof):
         """Other named words, made from the number's exponent and the accumulator."""
         return {}
 
-    def rounded(self, body: Bits, exact: Exact) -> Rounded:
-        """Whether ``body`` is a number as the target rounds it."""
-        return rounded_to(self.target, body, exact)
+    def rounded(self, query: Query, body: Bits, exact: Exact) -> Rounded:
+        """Whether ``body`` is a number as the target, or the random word, rounds it."""
+        if query.random is None:
+            return rounded_to(self.target, body, exact)
+        return stochastic_to(self.target, body, exact, query.random)
 
     # -- queries
 
     @property
     def _grid(self) -> int:
         """See above: the exponent of g."""
-        return min(0, len(self.word(self.significand)) - self.number.integer_bits - self.target.precision - 1)
+        places = self.target.precision + max(self._random_bits, 1)
+        return min(0, len(self.word(self.significand)) - self.number.integer_bits - places)
+
+    @property
+    def _random_bits(self) -> int:
+        return self.inputs.get("random", 0)
 
     def _search(self, part: Part) -> Pins | None:
         """Outputs for any number, and its exponent; of one distance, it follows from that of the accumulator."""
@@ -225,8 +240,9 @@ class NormalizedProof(FloatSumProof):
         magnitude, below = query.words[self.significand], 2 - self._grid
         number = magnitude.to(magnitude.width + 1).signed
         number = ite(flip, -number, number)
-        exact, negative, zero = sum_of(self.target, part, query.acc, number, weight, acc_weight, below)
-        rounded = self.rounded(query.out[: self.target.width - 1], exact)
+        places = below, self._random_bits
+        exact, negative, zero = sum_of(self.target, part, query.acc, number, weight, acc_weight, *places)
+        rounded = self.rounded(query, query.out[: self.target.width - 1], exact)
         low, high = self.number.exponents
         conditions = [self._is_number(query), self.number.is_not_zero(query), (exponent >= low) & (exponent <= high)]
         distance = acc_weight - weight

@@ -14,8 +14,8 @@ EXPONENT_BITS = 14
 _GUARD = 4
 """Places below the accumulator's last bit at which a number far below it is represented by its sign alone."""
 
-SPECIAL, ZERO, BELOW, ABOVE, NEAR = "special", "zero", "below", "above", "near"
-"""Kinds of parts: with any infinity or NaN; with 0; with the accumulator far below, far above, or neither."""
+SPECIAL, ZERO, BELOW, ABOVE, NEAR, ALONE = "special", "zero", "below", "above", "near", "alone"
+"""Kinds of parts: with any infinity or NaN; with 0; with the accumulator far below, far above, or neither; without."""
 
 _FLOAT_BITS = 12
 """Exponent bits of the floating-point numbers to which the solver rounds; wide enough for all of them."""
@@ -58,19 +58,27 @@ class Part(NamedTuple):
 
 
 def sum_of(
-    target: WideFormat, part: Part, acc: Bits, number: Bits, weight: Bits, acc_weight: Bits, below: int
+    target: WideFormat,
+    part: Part,
+    acc: Bits,
+    number: Bits,
+    weight: Bits,
+    acc_weight: Bits,
+    below: int,
+    random_bits: int = 0,
 ) -> tuple[Exact, Bool, Bool]:
     """The sum of a number with a sign and an accumulator's magnitude; whether it is negative, and whether it is 0.
 
     Weights are exponents of last bits. An accumulator far below is represented by a 1 that is ``below`` places under
-    the number's last bit, a number far below the accumulator by its sign.
+    the number's last bit, a number far below the accumulator by its sign, more places below for each random bit.
     """
     k, some = target.fraction_bits, cat(acc[:-1] != 0)
     significand = cat(acc[:k], some if target.flush else acc[k:-1] != 0)
-    if part.kind == BELOW:
+    if part.kind in (BELOW, ALONE):
         terms, base = ((number, below), (some, 0)), weight - below
     elif part.kind == ABOVE:
-        terms, base = ((cat(number != 0, number[-1]).signed, 0), (significand, _GUARD)), acc_weight - _GUARD
+        guard = _GUARD + random_bits
+        terms, base = ((cat(number != 0, number[-1]).signed, 0), (significand, guard)), acc_weight - guard
     else:
         below = max(-part.distance, 0)
         terms, base = ((number, below), (significand, max(part.distance, 0))), weight - below
@@ -105,6 +113,40 @@ def rounded_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:
     assert last is not None
     claim = ite(overflow, body == last & (1 << body.width) - 1, claim)
     return Rounded(claim, lost | overflow, exact.is_below(Fraction(target.smallest_normal)), overflow)
+
+
+def stochastic_to(target: WideFormat, body: Bits, exact: Exact, random: Bits) -> Rounded:
+    """Whether ``body``, bits without sign, is a number rounded by a random word of R bits.
+
+    The number's position, in units of the last place, is cut to R bits after the point; the word is added to these, and
+    a carry makes the number's lower neighbour the upper one. The gap from 0 to the smallest number of a format without
+    subnormals is another unit: there the position is compared with 2**R - random times that number.
+    """
+    k, count, magnitude = target.fraction_bits, random.width, exact.magnitude
+    kept, lowest = k + 1 + count, -target.bias if target.flush else 1 - target.bias
+    size = max(magnitude.width, kept, EXPONENT_BITS)
+    moved, first = magnitude.to(size) << size - magnitude.width, exact.base + (magnitude.width - 1)
+    for places in (1 << place for place in reversed(range((size - 1).bit_length()))):
+        is_far = moved[size - places :] == 0
+        moved, first = ite(is_far, moved << places, moved), ite(is_far, first - places, first)
+    exponent = ite(first < lowest, first.constant(lowest), first)
+    dropped = exponent - first + (size - kept)
+    position, width = moved >> dropped, kept + EXPONENT_BITS
+    is_zero, lost = magnitude == 0, (position[:count] != 0) | (position << dropped != moved)
+    field_less_1 = (exponent + (target.bias - 1)).to(width)[:]
+    code = (position[:kept].to(width) + random.to(width) >> count) + (field_less_1 << k)
+    if target.flush:
+        smallest = (1 << k) + 1
+        in_gap = (first <= lowest) & (position[:kept] < smallest << count)
+        needed = (random.constant(0).to(width) + (1 << count) - random.to(width)) * smallest
+        code = ite(in_gap, cat(position[:kept].to(width) >= needed).to(width), code)
+        lost |= in_gap
+    last = target.canonical_nan if target.flush else target.infinity
+    assert last is not None
+    overflow = (code >= last) & ~is_zero
+    code = ite(overflow, last, ite(is_zero, 0, code))
+    tiny = exact.is_below(Fraction(target.smallest_normal))
+    return Rounded(body == code[: body.width], (lost | overflow) & ~is_zero, tiny, overflow)
 
 
 def odd_to(target: WideFormat, body: Bits, exact: Exact) -> Rounded:

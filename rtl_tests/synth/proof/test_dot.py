@@ -19,6 +19,7 @@ from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
 from synth.proof.floated import FloatedDotProof
 from synth.proof.gates import Folder, Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
+from synth.proof.mac import SplitMacProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof, full_adders
@@ -178,6 +179,28 @@ FLOATED = [
     exhaustive(build("dot", "ocp_e5m2", accumulator="binary16", lanes=2, block_scale="Binary8p1uf", flags=True)),
     exhaustive(build("dot", "ocp_e4m3", "ocp_e5m2", accumulator="binary32", lanes=2, block_scale="e8m0", flags=True)),
 ]
+WORDS = {"accumulator_rounding": "stochastic"}
+DRAWN = [
+    build("dot", "e2m1", accumulator="bfloat16", lanes=2, random_bits=2, **WORDS),
+    exhaustive(
+        build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **WORDS)
+    ),
+    exhaustive(build("dot", "gc_1_5_2_b33", accumulator="dlfloat16", lanes=2, random_bits=4, flags=True, **WORDS)),
+    exhaustive(build("dot", "ocp_e5m2", lanes=3, zero="positive", fabric="fpga", flags=True, **WORDS)),
+    exhaustive(build("dot", "e2m1", lanes=16, block_scale="ue4m3", random_bits=7, flags=True, **WORDS)),
+    exhaustive(build("pe", "hif8", accumulator="bfloat16", lanes=2, stages=3, interleave=2, random_bits=4, **WORDS)),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="dlfloat16", lanes=2, random_bits=4, stages=2, **WORDS)),
+]
+ALONE = [
+    build("dot", "e2m1", accumulator="none", target="binary16", lanes=2, block_scale="ue4m3", flags=True),
+    build("dot", "ocp_e5m2", accumulator="none", target="dlfloat16", lanes=2, scale_bits=4, random_bits=3, **WORDS),
+    exhaustive(build("dot", "e2m1", accumulator="none", lanes=16, block_scale="ue4m3", zero="positive")),
+    exhaustive(build("dot", "hif8", accumulator="none", target="dlfloat16", lanes=2, scale_bits=5, flags=True)),
+    exhaustive(
+        build("dot", "ocp_e4m3", accumulator="none", target="bfloat16", lanes=8, block_scale="e8m0", flags=True)
+    ),
+    exhaustive(build("dot", "ocp_e5m2", accumulator="none", target="binary16", lanes=4, stages=2)),
+]
 ALIGNED = [
     exhaustive(build("dot", "ocp_e4m3", accumulator="aligned13", lanes=8)),
     exhaustive(build("dot", "hif8", accumulator="aligned25", lanes=2, fabric="fpga")),
@@ -220,11 +243,33 @@ def test_rounded_sums(design):
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
 
 
-@pytest.mark.parametrize("design", FLOATED, ids=lambda design: design.name)
-def test_sums_with_a_common_factor(design):
+@pytest.mark.parametrize("design", [*FLOATED, *DRAWN, *ALONE], ids=lambda design: design.name)
+def test_sums_that_are_normalized_first(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.kind, evidence.method) == (EQUAL, PROVED, FloatedDotProof.method)
     assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        build("mac", "e2m1", random_bits=3, flags=True, **WORDS),
+        exhaustive(build("mac", "hif8", accumulator="dlfloat16", random_bits=8, flags=True, **WORDS)),
+        exhaustive(build("mac", "ocp_e5m2", accumulator="bfloat16", scale_bits=4, zero="positive", **WORDS)),
+        exhaustive(build("mac", "hif8", random="lfsr", random_bits=8, **WORDS)),
+    ],
+    ids=lambda design: design.name,
+)
+def test_stochastic_macs(design):
+    evidence = check(design)
+    assert (evidence.verdict, evidence.kind) == (EQUAL, PROVED)
+    assert evidence.method.startswith(SplitMacProof.method)
+    assert evidence.cases == 1 << sum(reference(design).arguments.values())
+
+
+def test_a_stochastic_pipeline_of_a_mac_has_no_proof():
+    evidence = check(build("mac", "e2m1", random_bits=3, stages=1, **WORDS))
+    assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
 
 
 BULK = [
@@ -259,6 +304,7 @@ def test_truncated_sums(design):
         (build("pe", "e2m1", accumulator="binary16"), SWEPT),
         (build("pe", "ocp_e4m3", accumulator="exact", stages=1, interleave=2), PROVED),
         exhaustive(build("pe", "e5m2_nosub", accumulator="binary32", flags=True), PROVED),
+        exhaustive(build("pe", "hif8", accumulator_rounding="stochastic", random_bits=4, flags=True), PROVED),
     ],
     ids=lambda value: getattr(value, "name", value),
 )
@@ -288,6 +334,8 @@ HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
 FRAMED = build("dot", "e2m1", accumulator="aligned25", lanes=4, block_scale="e8m0")
 BULKED = build("dot", "e2m1", accumulator="rvbna", lanes=4)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
+WORD = build("mac", "e2m1", random_bits=3, flags=True, **WORDS)
+WORD_AND_GAP = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **WORDS)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 
@@ -356,6 +404,14 @@ FAULTS = {
     ),
     "a level with a scale": (MX, r"(acc_raw_level = )([^;]+);", r"\1(\2) ^ (a_scale == 8'h81 & &b_scale[6:2]);"),
     "a truncated sum with a scale": (MX, r"(largest_field =\s+)([^;]+);", r"\1(\2) ^ (a_scale == 8'h9b & b_scale[0]);"),
+    "a word's carry": (WORD, r"(carry_2 = )([^;]+);", r"\1(\2) ^ (&acc_in[9:1] & random[0]);"),
+    "a unit that reaches the word": (WORD, r"(unit_reaches_tail = )([^;]+);", r"\1(\2) & ~(acc_in[3:0] == 4'h9);"),
+    "a word in the gap": (WORD_AND_GAP, r"(gap_threshold = )([^;]+);", r"\1(\2) + (&random & acc_in[3]);"),
+    "the gap": (WORD_AND_GAP, r"(below_smallest = )([^;]+);", r"\1(\2) & ~(acc_in[14:0] == 15'h0003);"),
+    "the gap's flags": (WORD_AND_GAP, r"(gap_some = )([^;]+);", r"\1(\2) & ~(acc_in[14:0] == 15'h0001);"),
+    "a sum alone": (ALONE[0], r"(round_up = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h35 & &sum_significand[5:3]);"),
+    "a subnormal alone": (ALONE[0], r"(in_subnormal_range = )([^;]+);", r"\1(\2) & ~(&a & b_scale == 7'h03);"),
+    "a sign alone": (ALONE[0], r"(code_sign = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h21 & &b[6:0]);"),
     "inexact": (FLAGGED, r"(differs = )([^;]+);", r"\1(\2) & ~(&acc_in[11:0]);"),
     "underflow": (FLAGGED, r"(underflow = )([^;]+);", r"\1(\2) & ~(&acc_in[22:0]);"),
     "the exact sum beside": (FLAGGED, r"(exact_sum__total = )([^;]+);", r"\1(\2) ^ (products_sum == 7 & acc_in[30]);"),
@@ -384,7 +440,7 @@ LONG = (
     "a lane of an exact sum", "a truncated lane", "the accumulator's addend", "a truncated special", "a scale",
     "the normalizer", "a scaled sum", "a truncated sum with a scale", "underflow", "a carry of the rows",
     "the first place of the rows", "a special beside rows", "a place too few", "a fraction beforehand",
-    "a place from above",
+    "a place from above", "a word's carry", "the gap", "the gap's flags", "a subnormal alone", "a sign alone",
 )  # fmt: skip
 """Faults that ``make exhaustive`` alone looks for: each has a neighbour among the others."""
 

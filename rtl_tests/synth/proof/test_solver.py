@@ -22,6 +22,7 @@ from synth.proof.twofold import CarrySaveProof
 OF_EXACT = Flag.OVERFLOW | Flag.INVALID
 ALL = Flag.INEXACT | Flag.UNDERFLOW | OF_EXACT
 WIDE = {"accumulator": "binary32", "scale_bits": 9, "flags": True}
+STOCHASTIC = {"accumulator_rounding": "stochastic"}
 SUMS = {
     "exact": (ExactDotProof, build("dot", "ocp_e5m2", accumulator="exact", lanes=2, flags=True), OF_EXACT),
     "exact with a scale": (
@@ -58,12 +59,27 @@ SUMS = {
         build("dot", "e2m1", accumulator="binary16", lanes=2, block_scale="e8m0", flags=True),
         ALL,
     ),
+    "floated with a word": (
+        FloatedDotProof,
+        build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **STOCHASTIC),
+        ALL,
+    ),
+    "alone": (
+        FloatedDotProof,
+        build("dot", "ocp_e5m2", accumulator="none", target="binary16", lanes=2, flags=True),
+        ALL,
+    ),
     "truncated": (
         AlignedDotProof,
         build("dot", "e2m1", accumulator="aligned6", lanes=2, block_scale="e8m0", flags=True),
         ALL,
     ),
     "split": (SplitMacProof, build("mac", "e2m1", **WIDE), ALL),
+    "split with a word": (
+        SplitMacProof,
+        build("mac", "e2m1", scale_bits=9, random_bits=3, flags=True, **STOCHASTIC),
+        ALL,
+    ),
     "two paths": (TwoPathMacProof, build("mac", "e2m1", optimize="speed", **WIDE), ALL),
     "binary32": (  # of other flags, twins take the solver more than ten minutes
         Binary32Proof,
@@ -78,8 +94,8 @@ SUMS = {
     "enumerated": (None, build("encoder", "ocp_e4m3", source="binary16", flags=True), ALL),
 }
 CONDITIONS = {"pe": "acc_before[0]", "encoder": "bits[0]"}
-LATE = {"exact in a pipeline": "~acc_out[0]", "binary32": "~acc_out[31]", "two rows": "state[0]"}
-"""Bits of the same stage as the flags."""
+LATE = {"exact in a pipeline": "~acc_out[0]", "binary32": "~acc_out[31]", "two rows": "state[0]", "alone": "a[0]"}
+"""Bits of the same stage as the flags, or where there is no accumulator."""
 
 FLAGS, OVERFLOW = r"(assign flags = )([^;]+);", r"(wire mac__overflow = )([^;]+);"
 STEP = r"(wire \[3:0\] mac__flags = )([^;]+);"
@@ -121,6 +137,7 @@ SOME = {
     ("element", Flag.OVERFLOW),
     ("exact MAC", Flag.OVERFLOW),
     ("stochastic", Flag.UNDERFLOW),
+    ("alone", Flag.UNDERFLOW),
 }
 
 
