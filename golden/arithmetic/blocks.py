@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isqrt
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.exact import check_range, operand
-from golden.bits import as_array, check_shapes
+from golden.bits import BLOCK, as_array, check_shapes
 from golden.catalog import get
 from golden.encode import bits_of, random_words
 from golden.formats import Format
@@ -181,31 +182,36 @@ def quantized(
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
     assert source.infinity is not None
-    peak = (bits & (source.sign_bit - 1)).max(axis=-1)  # of bits without signs, because they are in order
-    is_special = peak >= source.infinity
+    blocks = bits.reshape(-1, bits.shape[-1])
+    peak, codes = np.empty(len(blocks), bits.dtype), np.empty(blocks.shape, elements.code_dtype)
+    for rows in _cached(blocks):  # bits without signs are in the order of the magnitudes
+        (blocks[rows] & (source.sign_bit - 1)).max(axis=-1, out=peak[rows])
+    is_special, divisors = peak >= source.infinity, None
     largest = source.numbers(np.where(is_special, 0, peak))
     if scales.name == "e8m0":
         exponents = scale_exponents(largest, elements, policy or default_policy(elements), center)
-        scale_codes = (exponents + 127).astype(scales.code_dtype)
+        scale_codes = exponents + 127
+        divisors = _divisors(exponents, largest == 0, elements, chosen)
     else:
         quotients = largest / elements.largest_in_binade(top)  # far from ties of the scale's few bits, unless exact
         nearest = codes_of(
             scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
         )
         scale_codes = np.maximum(nearest, 1)
-    divided = None
-    in_reach = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)  # of no number below half the smallest element
-    if scales.name == "e8m0" and source.name == "binary32" and in_reach:
-        divided = _quotients(bits, exponents, largest == 0, elements)
-    if divided is not None:
-        codes = elements.encode(divided, source, chosen.rounding, chosen.overflow)
-    else:
-        numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
-        exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-        codes = codes_of(elements, exact, np.signbit(exact), chosen, *thresholds(bits, chosen, words, random_bits))
+    for rows in _cached(blocks):
+        part = blocks[rows]
+        if divisors is not None:
+            with np.errstate(all="ignore"):  # of signaling NaNs and subnormal numbers
+                quotients = (part.view(np.float32) / divisors[rows, np.newaxis]).view(np.uint32)
+            codes[rows] = elements.encode(quotients, source, chosen.rounding, chosen.overflow)
+            continue
+        numbers = source.numbers(np.where(is_special[rows, np.newaxis], 0, part))
+        exact = numbers / scales.values.take(scale_codes[rows])[:, np.newaxis]
+        own = thresholds(part, chosen, None if words is None else words.reshape(blocks.shape)[rows], random_bits)
+        codes[rows] = codes_of(elements, exact, np.signbit(exact), chosen, *own)
     assert scales.canonical_nan is not None
-    scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
-    return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
+    codes[is_special], scale_codes[is_special] = 0, scales.canonical_nan
+    return codes.reshape(bits.shape), scale_codes.astype(scales.code_dtype).reshape(bits.shape[:-1])
 
 
 def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any], NDArray[Any], np.float32]:
@@ -294,18 +300,26 @@ def _scales(name: str | Format, policy: str | None) -> Format:
     return fmt
 
 
-def _quotients(
-    bits: NDArray[Any], exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format
-) -> NDArray[Any] | None:
-    """Bits of binary32 over 2**exponents, for :meth:`Format.encode`; None if an element may need more than they hold.
+def _cached(blocks: NDArray[Any]) -> Iterator[slice]:
+    """Rows of so few elements at a time that NumPy's intermediate arrays stay in the cache."""
+    count, length = blocks.shape
+    step = max(4 * BLOCK // length, 1)
+    return (slice(start, start + step) for start in range(0, count, step))
 
-    Quotients below 2**-126 become zeros: they round to zero, with the sign of the number.
+
+def _divisors(
+    exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format, chosen: Options
+) -> NDArray[np.float32] | None:
+    """The scales, for divisions in binary32; None if an element may need more than these hold.
+
+    A quotient is exact, or it is below 2**-126, maybe flushed, and rounds to zero with the sign of the number.
     """
     powers = np.where(is_zero, 0, exponents)
     low, high = elements.exponent_range
-    if low < -120 or high > 100 or (powers.size and int(powers.min()) < -123 - low):  # subnormals may reach an element
+    family = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)
+    rounds_to_zero = family and elements.has_zero and not elements.posit_rounding  # what is far below the elements
+    if not rounds_to_zero or chosen.source.name != "binary32" or low < -120 or high > 100:
         return None
-    moved = bits - (powers.astype(np.int32) << 23).view(np.uint32)[..., np.newaxis]  # modulo 2**32
-    least = ((np.maximum(powers, 0) + 1) << 23).astype(np.uint32)[..., np.newaxis]
-    sign = np.uint32(1 << 31)
-    return np.where(bits & ~sign >= least, moved, bits & sign)
+    if int(powers.min(initial=0)) < max(-123 - low, -126):  # subnormals may reach an element, or be a divisor
+        return None
+    return np.ldexp(np.float32(1), powers.astype(np.int32))

@@ -214,7 +214,7 @@ def test_policies_by_their_thresholds(name, count, policy):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@pytest.mark.parametrize("name", [*FORMATS, "gc_1_4_3_b390"])
+@pytest.mark.parametrize("name", [*FORMATS, "gc_1_4_3_b390", "posit8_1"])
 def test_blocks_do_not_depend_on_their_neighbours(name, policy):
     """Whether a block with a tiny scale is in the array selects how all blocks are rounded."""
     x = np.concatenate([at_thresholds(3000, 4, 12), blocks(3000, 4, 12)])
@@ -223,6 +223,23 @@ def test_blocks_do_not_depend_on_their_neighbours(name, policy):
     for rows in (usual, ~usual, (x == 0).all(axis=-1)):
         for ours, part in zip(golden.quantize_block(x[rows], name, policy=policy), (codes, scales), strict=True):
             np.testing.assert_array_equal(ours, part[rows])
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("scale", ["e8m0", "ue4m3"])
+@pytest.mark.parametrize("rounding", ["ties_to_away", "hybrid", "toward_zero", "stochastic"])
+def test_arrays_of_several_pieces(monkeypatch, rounding, scale, kind):
+    """Large arrays are quantized in pieces; a block longer than a piece is one."""
+    with np.errstate(over="ignore"):
+        x = np.concatenate([at_thresholds(300, 5, 17), blocks(300, 5, 17)]).astype(kind).reshape(3, 200, 5)
+    words = np.random.default_rng(18).integers(0, 8, x.shape).astype(np.uint8)
+    chosen = {"random": words, "random_bits": 3} if rounding == "stochastic" else {}
+    whole = golden.quantize_block(x, "hif8", scale, rounding=rounding, **chosen)
+    for size in (1, 17):
+        monkeypatch.setattr("golden.arithmetic.blocks.BLOCK", size)
+        for ours, same in zip(golden.quantize_block(x, "hif8", scale, rounding=rounding, **chosen), whole, strict=True):
+            assert ours.dtype == same.dtype
+            np.testing.assert_array_equal(ours, same)
 
 
 @pytest.mark.parametrize("name", FORMATS)
