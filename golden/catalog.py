@@ -92,7 +92,7 @@ def described(name: str | os.PathLike[str] | Format) -> Format:
     if isinstance(name, os.PathLike):
         name = os.fspath(name)
     if not isinstance(name, str):
-        raise BadKind("name", f"must be a format's name, a path or a Format, not {name!r}")
+        raise BadKind("name", f"must be a format's name, a path or a Format, not {shown(name)}")
     if "+" in name and not os.path.exists(name):  # False, not an OSError, for names that are too long
         first, _, second = name.partition("+")
         if "+" in second and not os.path.exists(second):
@@ -124,7 +124,7 @@ def _get(name: str) -> Format:
     near = difflib.get_close_matches(word, known, n=3, cutoff=0.4) or known[:3]
     nearest = f"the nearest {'is' if len(near) == 1 else 'are'} {', '.join(near)}"
     others = f"any {', '.join(FAMILIES)} and a path to a .toml file are allowed too"
-    raise BadValue("name", f"must be a known format, not {name!r}; {nearest} ({others})")
+    raise BadValue("name", f"must be a known format, not {shown(name)}; {nearest} ({others})")
 
 
 @functools.cache

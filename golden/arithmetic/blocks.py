@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isqrt
+from math import inf, isqrt
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from golden.encode import bits_of, random_words
 from golden.formats import Format
 from golden.names import check_name
 from golden.options import Options, options, target_options
-from golden.refusal import BadValue, check_choice, check_integer
+from golden.refusal import BadValue, check_choice, check_integer, check_number, shown
 from golden.rounding import codes_of, thresholds
 from golden.rows import DEFAULT_RANDOM_BITS, Family, Rounding
 from golden.wide import wide
@@ -57,7 +57,7 @@ def element_options(
     """How the elements of blocks are rounded; they saturate. Refuse formats that elements cannot have."""
     if len(fmt.members) > 1 or not fmt.signed:
         raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
-    if rounding == Rounding.MPTORCH:
+    if isinstance(rounding, str) and rounding == Rounding.MPTORCH:
         raise BadValue("rounding", "must not be 'mptorch', which has overflow become infinity: elements saturate")
     return options(fmt, source, rounding, "saturate")
 
@@ -242,9 +242,10 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     elements, scales, target = get("e2m1"), get("ue4m3"), wide("binary32")
     limit, whole = target.largest, largest.max(initial=0)
     if amax is not None:
-        code = int(target.nearest(np.array([amax], np.float64))[0]) if amax > 0 else 0
+        number = check_number("amax", amax, "positive and finite in binary32", lambda number: 0 < number < inf)
+        code = int(target.nearest(np.array([number], np.float64))[0])
         if not 0 < code <= target.largest_code:
-            raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
+            raise BadValue("amax", f"must be positive and finite in binary32, not {shown(amax)}")
         whole = target.decode(code)
 
     def rounded(x: Any) -> Any:
