@@ -47,8 +47,8 @@ Each is a threshold: from which significand of the largest magnitude on the expo
 MX = ("ocp_e4m3", "ocp_e5m2", "e3m2", "e2m3", "e2m1")
 """Formats of the elements of OCP's MX formats, whose standard has the policy ``floor``."""
 
-_QUANTIZED = ("e8m0", "ue4m3")
-"""Formats of scales that :func:`quantize_block` can choose."""
+_POWERS = ("e8m0", "Binary8p1uf")
+"""Formats of scales whose numbers are powers of two."""
 
 
 def element_options(
@@ -123,8 +123,9 @@ def quantize_block(
 
     Elements are rounded once, by default as their format's encoder does, and saturate. With ``e8m0`` the scale is 2**k
     for k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
-    section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, ties to
-    even, at least the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's. Where precision
+    section 6.3); with ``Binary8p1uf`` it is the same to 126. With ``ue4m3`` and ``ue5m3`` it is the largest magnitude
+    over the largest element, rounded to the nearest, ties to even, at least the smallest positive scale; a scale of the
+    whole tensor, as NVFP4 has it, is the caller's. Where precision
     tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`: blocks of Gaussian
     numbers then lose at most 0.5 dB against the best power of two. ``center`` takes another one.
 
@@ -134,10 +135,10 @@ def quantize_block(
         The last axis is a block.
     element_format : str or Format
     scale_format : str or Format
-        ``e8m0`` or ``ue4m3``.
+        One of :data:`SCALES`.
     policy : str, optional
-        With ``e8m0``, one of :data:`POLICIES`; by default ``floor`` for the elements of OCP's MX formats, ``rceil`` for
-        others.
+        With powers of two, one of :data:`POLICIES`; by default ``floor`` for the elements of OCP's MX formats,
+        ``rceil`` for others.
     center : int, optional
         Exponent of the binade of elements to which the largest magnitude is brought, among those of
         :attr:`golden.Format.exponent_range`; the largest value of this binade takes the place of the largest element.
@@ -148,7 +149,7 @@ def quantize_block(
     -------
     codes, scales
         Codes of the elements, in the shape of ``x``, and codes of the scales, without the last axis. A block of zeros
-        has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
+        has the smallest positive scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
     """
     elements = operand("element_format", element_format)
     source, bits = bits_of("x", as_array("x", x))
@@ -158,13 +159,13 @@ def quantize_block(
 
 
 def scale_exponents(
-    largest: NDArray[np.float64], elements: Format, policy: str, center: int | None
+    largest: NDArray[np.float64], elements: Format, policy: str, center: int | None, most: int = 127
 ) -> NDArray[np.int64]:
-    """The exponents of the scales in ``e8m0`` of blocks with these finite largest magnitudes of at most 24 bits."""
+    """The exponents of the scales, from -127 to ``most``, of blocks with these finite largest magnitudes of 24 bits."""
     fraction, exponent = np.frexp(largest)
     up = np.ldexp(fraction, 24) >= first_rounded_up(policy, elements, 23, center)  # exact
     exponents = exponent.astype(np.int64) - 1 + up - element_exponent(elements, center)
-    return np.where(largest == 0, -127, np.clip(exponents, -127, 127))
+    return np.where(largest == 0, -127, np.clip(exponents, -127, most))
 
 
 def quantized(
@@ -188,9 +189,11 @@ def quantized(
         (blocks[rows] & (source.sign_bit - 1)).max(axis=-1, out=peak[rows])
     is_special, divisors = peak >= source.infinity, None
     largest = source.numbers(np.where(is_special, 0, peak))
-    if scales.name == "e8m0":
-        exponents = scale_exponents(largest, elements, policy or default_policy(elements), center)
-        scale_codes = exponents + 127
+    if scales.name in _POWERS:
+        exponents = scale_exponents(
+            largest, elements, policy or default_policy(elements), center, scales.exponent_range[1]
+        )
+        scale_codes = exponents + 127 + scales.has_zero
         divisors = _divisors(exponents, largest == 0, elements, chosen)
     else:
         quotients = largest / elements.largest_in_binade(top)  # far from ties of the scale's few bits, unless exact
@@ -292,11 +295,9 @@ def dequantize_block(
 
 def _scales(name: str | Format, policy: str | None) -> Format:
     fmt = scales_named(name)
-    if fmt.name not in _QUANTIZED:
-        raise BadValue("scale_format", f"must be {' or '.join(_QUANTIZED)} to choose a scale, not {fmt.name!r}")
     if policy is not None:
         check_choice("policy", policy, POLICIES)
-        if fmt.name != "e8m0":
+        if fmt.name not in _POWERS:
             raise BadValue("policy", f"needs scales that are powers of two, and {fmt.name} has others")
     return fmt
 
