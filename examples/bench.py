@@ -73,6 +73,13 @@ def roundings(fmt: golden.Format, samples: np.ndarray) -> None:
         print(f"{fmt.name:10} {rounding:20} {mine:7.0f}, {fmt.roundings[0]} {other:5.0f}: {ratio:.2f} times as fast")
 
 
+def blocks(fmt: golden.Format, samples: np.ndarray) -> None:
+    """Print the speed of quantizing blocks of 32 numbers with e8m0 scales, compared with encoding without a scale."""
+    rows = samples.reshape(-1, 32)
+    mine, other, ratio = paired(partial(golden.quantize_block, rows, fmt), partial(fmt.codes, rows))
+    print(f"{fmt.name:10} {'blocks of 32':20} {mine:7.0f}, single codes {other:5.0f}: {ratio:.2f} times as fast")
+
+
 def dot_products(fmt: golden.Format, lanes: int) -> None:
     """Print the speed of exact sums, rounded once, compared with decoding and adding in float64, which rounds often."""
     rng, rows = np.random.default_rng(3), ELEMENTS // lanes
@@ -192,6 +199,8 @@ def main() -> None:
     rng = np.random.default_rng(0)
     samples = (rng.normal(size=ELEMENTS) * np.exp2(rng.uniform(-12, 8, ELEMENTS))).astype(np.float32)
     print(f"{ELEMENTS} elements; median of {ROUNDS} alternating rounds; million elements a second, one thread")
+    for name in ("hif8", "ocp_e4m3", "e2m1"):
+        blocks(golden.get(name), samples)
     for name, dtype in PEERS.items():
         against_peer(golden.get(name), dtype, samples)
         roundings(golden.get(name), samples)

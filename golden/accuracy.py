@@ -17,8 +17,8 @@ from golden.bits import as_array
 from golden.catalog import get
 from golden.encode import FLOATS, bits_of
 from golden.formats import Format
-from golden.options import options, target_options
-from golden.refusal import BadKind, BadValue, check_choice, check_integer
+from golden.options import check_random_bits, options, target_options
+from golden.refusal import BadKind, BadValue, check_choice, check_integer, shown
 from golden.rounding import codes_of, grid, round_to_grid
 from golden.rows import DEFAULT_RANDOM_BITS, Overflow, Rounding
 from golden.validation import MAX_WIDTH
@@ -106,7 +106,7 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     """
     fmt = _single(name)
     check_choice("distribution", distribution, tuple(DISTRIBUTIONS))
-    scales = np.asarray(scale)
+    scales = as_array("scale", scale)
     if scales.dtype.kind not in "iuf":
         raise BadKind("scale", f"must be numbers, not {scales.dtype}")
     scales = scales.astype(np.float64)
@@ -160,7 +160,9 @@ def rounding_errors(
         magnitude[counted],
         raw[counted] if fmt.signed else raw[counted] & ~raw.dtype.type(source.sign_bit),
     )
-    overflow = Overflow.INFINITY if rounding == Rounding.MPTORCH else Overflow.SATURATE
+    check_random_bits(random_bits)
+    is_simulated = isinstance(rounding, str) and rounding == Rounding.MPTORCH
+    overflow = Overflow.INFINITY if is_simulated else Overflow.SATURATE
     chosen = options(fmt, source, rounding, overflow).rounding
 
     def rounded(random: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -284,7 +286,7 @@ def calibrate(
     """
     fmt = get(name)
     if not np.iterable(exponents):
-        raise BadKind("exponents", f"must be integers, not {exponents!r}")
+        raise BadKind("exponents", f"must be integers, not {shown(exponents)}")
     checked = {check_integer("exponents", exponent, -_MAX_EXPONENT, _MAX_EXPONENT) for exponent in exponents}
     tried = sorted(checked, key=lambda exponent: (abs(exponent), exponent))
     if not tried:
@@ -301,9 +303,12 @@ def calibrate(
         raise BadValue("activations", f"and weights must have a product of at least one number, not of shape {shape}")
     left, right = ([through(fmt, operand, exponent, options) for exponent in tried] for operand in (layer, matrix))
     with np.errstate(all="ignore"):  # 0 * Inf and the like; that pair is rejected below
-        exact = layer @ matrix if reference is None else np.asarray(reference, np.float64)
+        exact = layer @ matrix if reference is None else real_numbers("reference", reference)
         if exact.shape != shape:
             raise BadValue("reference", f"must have the shape {shape}, not {exact.shape}")
+        if not np.isfinite(exact).all():
+            wrong = ("activations", "and weights must have a finite product")
+            raise BadValue(*wrong if reference is None else ("reference", "must be finite"))
         errors = np.array([[_mean_square(a @ w - exact) for w in right] for a in left])
     errors[np.isnan(errors)] = np.inf
     a, w = np.unravel_index(int(np.argmin(errors)), errors.shape)
@@ -324,7 +329,20 @@ def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
     if array.dtype.name in FLOATS:
         source, bits = bits_of(argument, array)
         return source.numbers(bits)
-    return wide("binary32").numbers(_bits(array.astype(np.float64)))
+    return wide("binary32").numbers(_bits(real_numbers(argument, array)))
+
+
+def real_numbers(argument: str, x: ArrayLike) -> NDArray[np.float64]:
+    """Numbers of any type, in binary64."""
+    array = as_array(argument, x)
+    if array.dtype.kind in "SUcmM":
+        raise BadKind(argument, f"must be real numbers, not {array.dtype}")
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise BadValue(argument, "must have no integer beyond the range of binary64") from None
+    except (TypeError, ValueError):
+        raise BadKind(argument, f"must be real numbers, not {array.dtype}") from None
 
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,15 @@ def scale_range(scale_bits: int) -> tuple[int, int]:
     """Smallest and largest scale of ``scale_bits`` bits, at most 10, in two's complement; (0, 0) for 0 bits."""
     half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
     return -half, max(half - 1, 0)
+
+
+def as_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """Axes of an array, from 0 to ``ndim - 1``, all for None; refuse those that it lacks, and repeated ones."""
+    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(check_integer("axis", place, -ndim, ndim - 1) % ndim for place in given)
+    if len(set(axes)) < len(axes):
+        raise BadValue("axis", f"must not name an axis twice, not {axis}")
+    return axes
 
 
 def as_exponents(argument: str, scale: ArrayLike, shape: tuple[int, ...], low: int, high: int) -> NDArray[np.int32]:

@@ -92,7 +92,7 @@ def described(name: str | os.PathLike[str] | Format) -> Format:
     if isinstance(name, os.PathLike):
         name = os.fspath(name)
     if not isinstance(name, str):
-        raise BadKind("name", f"must be a format's name, a path or a Format, not {name!r}")
+        raise BadKind("name", f"must be a format's name, a path or a Format, not {shown(name)}")
     if "+" in name and not os.path.exists(name):  # False, not an OSError, for names that are too long
         first, _, second = name.partition("+")
         if "+" in second and not os.path.exists(second):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.bits import as_array
-from golden.refusal import BadKind, BadValue, check_integer
+from golden.refusal import BadKind, BadValue, check_integer, shown
 from golden.rows import DEFAULT_RANDOM_BITS, MAX_RANDOM_BITS
 
 EXPONENTS: Mapping[int, tuple[int, ...]] = {
@@ -81,11 +81,15 @@ class Lfsr:
 
     def _states(self, argument: str, values: ArrayLike, least: int) -> NDArray[np.uint64]:
         states = as_array(argument, values)
-        if states.dtype.kind not in "iu":
-            raise BadKind(argument, f"must be integers, not {states.dtype}")
-        wrong = (states < least) | (states > self.states)
+        if states.dtype.kind not in "iu":  # NumPy has no type for a list of 2**64 - 1 and 1
+            states = np.asarray(values, object)
+            if not all(isinstance(state, int) and not isinstance(state, bool) for state in states.flat):
+                raise BadKind(argument, f"must be integers, not {as_array(argument, values).dtype}")
+        wrong = np.asarray((states < least) | (states > self.states), np.bool_)
         if wrong.any():
-            raise BadValue(argument, f"must lie in {least} to 2**{self.width} - 1, not {states[wrong].flat[0]}")
+            raise BadValue(
+                argument, f"must lie in {least} to 2**{self.width} - 1, not {shown(int(states[wrong].flat[0]))}"
+            )
         return states.astype(np.uint64)
 
     def _step(self, state: NDArray[np.uint64]) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]:

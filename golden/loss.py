@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import InitVar, dataclass, field
-from numbers import Real
 
 import numpy as np
 
-from golden.refusal import BadValue, check_choice, check_integer
+from golden.refusal import check_choice, check_flag, check_integer, check_number
 
 RULES = CONSTANT, BACKOFF, ADAPTIVE, LOGMAX = "constant", "backoff", "adaptive", "logmax"
 """Rules of :class:`LossScale`."""
@@ -28,6 +27,8 @@ DECAY = 0.9
 """Weight of the past in LogMax's mean and variance."""
 LEAST_GRADIENT = 2.0**-1022
 """``logmax`` ignores smaller gradients."""
+MOST_ITERATIONS = 1 << 31
+"""Largest window, and most iterations since a change."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
 
@@ -84,8 +85,16 @@ class LossScale:
 
     def __post_init__(self, first: int | None) -> None:
         check_choice("rule", self.rule, RULES)
-        if not (isinstance(self.largest, Real) and 0 < self.largest < math.inf):
-            raise BadValue("largest", f"must be positive and finite, not {self.largest!r}")
+        check_number("largest", self.largest, "positive and finite", lambda number: 0 < number < math.inf)
+        check_number("deviations", self.deviations, "a finite number", math.isfinite)
+        check_integer("window", self.window, 1, MOST_ITERATIONS)
+        check_integer("since", self.since, 0, MOST_ITERATIONS)
+        check_integer("place", self.place, 0, len(WINDOWS) - 1)
+        check_integer("increases", self.increases, 0, CHANGES - 1)
+        check_integer("decreases", self.decreases, 0, CHANGES - 1)
+        if self.mean is not None:
+            check_number("mean", self.mean, "a finite number or None", math.isfinite)
+        check_number("variance", self.variance, "a finite number from 0 on", lambda number: 0 <= number < math.inf)
         defaults = {BACKOFF: FIRST_BACKOFF, ADAPTIVE: FIRST_ADAPTIVE}
         self.exponent = defaults.get(self.rule, 0) if first is None else check_integer("first", first, -LIMIT, LIMIT)
 
@@ -99,9 +108,11 @@ class LossScale:
         overflowed : bool
             Whether an operand of a product with gradients was out of range, even if it saturated.
         """
-        used = finite = bool(np.isfinite(largest_gradient))
+        largest = check_number("largest_gradient", largest_gradient, "a magnitude or NaN", lambda x: not x < 0)
+        check_flag("overflowed", overflowed)
+        used = finite = math.isfinite(largest)
         if self.rule == LOGMAX:
-            self._logmax(largest_gradient, finite)
+            self._logmax(largest, finite)
         elif self.rule in (BACKOFF, ADAPTIVE):
             used = finite and not overflowed
             self._count(used)

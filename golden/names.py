@@ -52,5 +52,6 @@ def check_name(argument: str, name: object, allowed: tuple[_C, ...], others: str
 
     The message also offers ``others``, names that the caller has accepted before.
     """
-    catalogue_name = canonical(name) if isinstance(name, str) else name
-    return check_choice(argument, catalogue_name if catalogue_name in allowed else name, allowed, others)
+    if isinstance(name, str) and (catalogue_name := canonical(name)) in allowed:
+        return allowed[allowed.index(catalogue_name)]
+    return check_choice(argument, name, allowed, others)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from golden.catalog import get
 from golden.formats import Format
-from golden.refusal import BadKind, BadValue, about, check_flag, check_integer
+from golden.refusal import BadKind, BadValue, about, check_flag, check_integer, shown
 from golden.rows import MAX_RANDOM_BITS, Overflow, Rounding
 from golden.wide import WIDE, check_wide
 
@@ -62,7 +62,7 @@ def check_source(source: str | Format) -> Format:
 
 def _synonym(overflow: str | None, fmt: Format) -> str | None:
     """``none`` and ``infinity`` are the same rule in formats with infinities, which have one of the two names."""
-    if fmt.has_infinity and overflow in _SAME and overflow not in fmt.overflows:
+    if fmt.has_infinity and isinstance(overflow, str) and overflow in _SAME and overflow not in fmt.overflows:
         return next((rule for rule in _SAME if rule in fmt.overflows), overflow)
     return overflow
 
@@ -92,7 +92,7 @@ def _choice(argument: str, value: str | None, allowed: tuple[_C, ...], fmt: Form
     if value is None:
         return allowed[0]
     if not isinstance(value, str):
-        raise BadKind(argument, f"must be a word, not {value!r}")
+        raise BadKind(argument, f"must be a word, not {shown(value)}")
     if value not in allowed:
-        raise BadValue(argument, f"of {fmt.name} must be one of {', '.join(allowed)}, not {value!r}")
+        raise BadValue(argument, f"of {fmt.name} must be one of {', '.join(allowed)}, not {shown(value)}")
     return allowed[allowed.index(value)]

@@ -5,7 +5,7 @@ other exception is a bug or a failure at run time.
 """
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self, TypeVar
@@ -14,6 +14,8 @@ import numpy as np
 
 LONGEST = 100
 """Most characters of a value that a message shows."""
+_MOST_BITS = 1000
+"""Most bits of an integer that a message shows."""
 LARGEST = 1 << 28
 """Most bytes of a user's file; ``/dev/zero`` has no end."""
 
@@ -73,8 +75,26 @@ def past_checking() -> Iterator[None]:
 
 def shown(value: object) -> str:
     """``repr(value)`` for a message, cut off after :data:`LONGEST` characters."""
-    text = repr(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:  # Python refuses to print the largest
+        return f"an integer of {value.bit_length()} bits"
+    text = " ".join(map(str.strip, repr(value).splitlines()))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def check_number(argument: str, value: object, allowed: str, accepts: Callable[[float], bool]) -> float:
+    """Return a real number that ``accepts`` is true of; refuse any other value, and say what is ``allowed``."""
+    problem = f"must be {allowed}, not {shown(value)}"
+    if isinstance(value, (str, bytes, bool, np.bool_, np.complexfloating)):
+        raise BadKind(argument, problem)
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise BadKind(argument, problem) from None
+    except OverflowError:
+        raise BadValue(argument, problem) from None
+    if not accepts(number):
+        raise BadValue(argument, problem)
+    return number
 
 
 def check_integer(argument: str, value: object, least: int, most: int) -> int:

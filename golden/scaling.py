@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.accuracy import Scales, best_scale, calibrate, single_precision, through
-from golden.bits import as_array
+from golden.bits import as_array, as_axes
 from golden.catalog import get
 from golden.encode import FLOATS, bits_of
 from golden.formats import Format
 from golden.options import target_options
-from golden.refusal import BadKind, BadValue, check_choice, check_integer
+from golden.refusal import BadKind, BadValue, check_choice, check_integer, check_number, shown
 from golden.rounding import codes_of
 from golden.validation import MAX_WIDTH
 
@@ -96,8 +95,7 @@ def scale_for(
         if policy == MSE:
             raise BadValue("center", "must not be given with policy 'mse', which tries all")
         check_integer("center", center, *fmt.exponent_range)
-    if isinstance(percentile, bool) or not isinstance(percentile, Real) or not 0 < float(percentile) <= 100:
-        raise BadValue("percentile", f"must be a number above 0, to 100, not {percentile!r}")
+    share = check_number("percentile", percentile, "a number above 0, to 100", lambda number: 0 < number <= 100)
     numbers, shape = _shared(as_array("x", x), axis)
     if not np.isfinite(numbers).all():
         raise BadValue("x", "must be finite: an infinity or a NaN has no scale")
@@ -112,7 +110,7 @@ def scale_for(
             case "max":
                 chosen[some] = _within(ordered[:, -1], fmt, center)
             case "percentile":
-                chosen[some] = _within(_ranked(ordered, float(percentile)), fmt, center)
+                chosen[some] = _within(_ranked(ordered, share), fmt, center)
             case "mse":
                 chosen[some] = _least_error(values, ordered[:, -1], fmt)
             case "center":
@@ -132,8 +130,7 @@ def _shared(x: NDArray[Any], axis: int | Sequence[int] | None) -> tuple[NDArray[
         numbers[magnitudes < _LEAST_NORMAL] = 0
     else:
         raise BadKind("x", f"must be real numbers, not {x.dtype}")
-    given = range(x.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = {check_integer("axis", place, -x.ndim, x.ndim - 1) % x.ndim for place in given}
+    axes = as_axes(axis, x.ndim)
     kept = [place for place in range(x.ndim) if place not in axes]
     shape = tuple(1 if place in axes else size for place, size in enumerate(x.shape))
     size = int(np.prod([x.shape[place] for place in axes], dtype=np.int64))
@@ -211,6 +208,8 @@ def calibrate_layers(
     """
     fmt, tried = get(name), [*exponents] if np.iterable(exponents) else exponents
     exact = quantized = single_precision("inputs", inputs)
+    if not np.iterable(layers):
+        raise BadKind("layers", f"must be pairs of weights and a function of their product, not {shown(layers)}")
     found = []
     for place, layer in enumerate(layers):
         if not isinstance(layer, (tuple, list)) or len(layer) != 2 or not callable(layer[1]):
@@ -220,7 +219,10 @@ def calibrate_layers(
         if matrix.ndim != 2 or quantized.ndim < 2 or quantized.shape[-1] != matrix.shape[0]:
             shapes = f"{quantized.shape} and {matrix.shape}"
             raise BadValue(f"layers[{place}]", f"must have inputs (..., m, k) and weights (k, n), not {shapes}")
-        reference = exact @ matrix
+        with np.errstate(invalid="ignore"):  # of infinities, which are refused
+            reference = exact @ matrix
+        if not np.isfinite(reference).all():
+            raise BadValue(f"layers[{place}]", "must have a finite product of inputs and weights")
         scales = calibrate(quantized, matrix, reference, fmt, tried, **options)
         left, right = (
             through(fmt, quantized, scales.activations, options),

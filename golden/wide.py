@@ -225,8 +225,7 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
 
 def check_accumulator(name: str) -> str:
     """Return one of :data:`ACCUMULATORS`, :data:`RVBNA` or :data:`ALIGNED`; refuse any other."""
-    lower = name.lower() if isinstance(name, str) else name
-    if lower in (RVBNA, *ALIGNED):
+    if isinstance(name, str) and (lower := name.lower()) in (RVBNA, *ALIGNED):
         return lower
     return check_name("accumulator", name, (*ACCUMULATORS, RVBNA), f"{ALIGNED[0]} to {ALIGNED[-1]}")
 

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.blocks import POLICIES, default_policy, element_options, scale_exponents
 from golden.arithmetic.exact import operand
+from golden.bits import as_axes
 from golden.catalog import get
 from golden.formats import Format
 from golden.options import check_source
-from golden.refusal import check_choice, check_integer
+from golden.refusal import check_choice
 
 SPECIALS = PROPAGATE, IGNORE = "propagate", "ignore"
 """What a NaN or an infinity among numbers does to their largest magnitude.
@@ -128,10 +129,8 @@ def amax(
     fmt = check_source(source)
     policies = check_choice("nan", nan, SPECIALS), check_choice("infinity", infinity, SPECIALS)
     order, codes = magnitudes(fmt), fmt.as_codes(bits, "bits")
-    given = axis if isinstance(axis, (tuple, list)) else () if axis is None else (axis,)
-    axes = tuple(check_integer("axis", place, -codes.ndim, codes.ndim - 1) for place in given)
     ranks = order.counted(codes, *policies)
-    return order.codes_of(np.asarray(ranks.max(axis=None if axis is None else axes, initial=0)))
+    return order.codes_of(np.asarray(ranks.max(axis=as_axes(axis, codes.ndim), initial=0)))
 
 
 def amax_scale(

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from math import isqrt
+from collections.abc import Iterator
+from math import inf, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.exact import check_range, operand
-from golden.bits import as_array, check_shapes
+from golden.bits import BLOCK, as_array, check_shapes
 from golden.catalog import get
 from golden.encode import bits_of, random_words
 from golden.formats import Format
 from golden.names import check_name
 from golden.options import Options, options, target_options
-from golden.refusal import BadValue, check_choice, check_integer
+from golden.refusal import BadValue, check_choice, check_integer, check_number, shown
 from golden.rounding import codes_of, thresholds
 from golden.rows import DEFAULT_RANDOM_BITS, Family, Rounding
 from golden.wide import wide
@@ -46,8 +47,8 @@ Each is a threshold: from which significand of the largest magnitude on the expo
 MX = ("ocp_e4m3", "ocp_e5m2", "e3m2", "e2m3", "e2m1")
 """Formats of the elements of OCP's MX formats, whose standard has the policy ``floor``."""
 
-_QUANTIZED = ("e8m0", "ue4m3")
-"""Formats of scales that :func:`quantize_block` can choose."""
+_POWERS = ("e8m0", "Binary8p1uf")
+"""Formats of scales whose numbers are powers of two."""
 
 
 def element_options(
@@ -56,7 +57,7 @@ def element_options(
     """How the elements of blocks are rounded; they saturate. Refuse formats that elements cannot have."""
     if len(fmt.members) > 1 or not fmt.signed:
         raise BadValue(argument, f"must be one format with a sign, not {fmt.name!r}")
-    if rounding == Rounding.MPTORCH:
+    if isinstance(rounding, str) and rounding == Rounding.MPTORCH:
         raise BadValue("rounding", "must not be 'mptorch', which has overflow become infinity: elements saturate")
     return options(fmt, source, rounding, "saturate")
 
@@ -122,8 +123,9 @@ def quantize_block(
 
     Elements are rounded once, by default as their format's encoder does, and saturate. With ``e8m0`` the scale is 2**k
     for k = policy(log2(largest magnitude)) - (exponent of the largest element), from -127 to 127 (OCP MX, version 1.0,
-    section 6.3). With ``ue4m3`` it is the largest magnitude over the largest element, rounded to the nearest, ties to
-    even, at least the smallest scale; a scale of the whole tensor, as NVFP4 has it, is the caller's. Where precision
+    section 6.3); with ``Binary8p1uf`` it is the same to 126. With ``ue4m3`` and ``ue5m3`` it is the largest magnitude
+    over the largest element, rounded to the nearest, ties to even, at least the smallest positive scale; a scale of the
+    whole tensor, as NVFP4 has it, is the caller's. Where precision
     tapers, the largest element is that of full precision, :attr:`golden.Format.largest_precise`: blocks of Gaussian
     numbers then lose at most 0.5 dB against the best power of two. ``center`` takes another one.
 
@@ -133,10 +135,10 @@ def quantize_block(
         The last axis is a block.
     element_format : str or Format
     scale_format : str or Format
-        ``e8m0`` or ``ue4m3``.
+        One of :data:`SCALES`.
     policy : str, optional
-        With ``e8m0``, one of :data:`POLICIES`; by default ``floor`` for the elements of OCP's MX formats, ``rceil`` for
-        others.
+        With powers of two, one of :data:`POLICIES`; by default ``floor`` for the elements of OCP's MX formats,
+        ``rceil`` for others.
     center : int, optional
         Exponent of the binade of elements to which the largest magnitude is brought, among those of
         :attr:`golden.Format.exponent_range`; the largest value of this binade takes the place of the largest element.
@@ -147,7 +149,7 @@ def quantize_block(
     -------
     codes, scales
         Codes of the elements, in the shape of ``x``, and codes of the scales, without the last axis. A block of zeros
-        has the smallest scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
+        has the smallest positive scale. A block with a NaN or an infinity has a NaN as scale and zeros as elements.
     """
     elements = operand("element_format", element_format)
     source, bits = bits_of("x", as_array("x", x))
@@ -157,13 +159,13 @@ def quantize_block(
 
 
 def scale_exponents(
-    largest: NDArray[np.float64], elements: Format, policy: str, center: int | None
+    largest: NDArray[np.float64], elements: Format, policy: str, center: int | None, most: int = 127
 ) -> NDArray[np.int64]:
-    """The exponents of the scales in ``e8m0`` of blocks with these finite largest magnitudes of at most 24 bits."""
+    """The exponents of the scales, from -127 to ``most``, of blocks with these finite largest magnitudes of 24 bits."""
     fraction, exponent = np.frexp(largest)
     up = np.ldexp(fraction, 24) >= first_rounded_up(policy, elements, 23, center)  # exact
     exponents = exponent.astype(np.int64) - 1 + up - element_exponent(elements, center)
-    return np.where(largest == 0, -127, np.clip(exponents, -127, 127))
+    return np.where(largest == 0, -127, np.clip(exponents, -127, most))
 
 
 def quantized(
@@ -181,31 +183,38 @@ def quantized(
     if bits.ndim == 0 or bits.shape[-1] == 0:
         raise BadValue("x", "must have a last axis with at least one element")
     assert source.infinity is not None
-    peak = (bits & (source.sign_bit - 1)).max(axis=-1)  # of bits without signs, because they are in order
-    is_special = peak >= source.infinity
+    blocks = bits.reshape(-1, bits.shape[-1])
+    peak, codes = np.empty(len(blocks), bits.dtype), np.empty(blocks.shape, elements.code_dtype)
+    for rows in _cached(blocks):  # bits without signs are in the order of the magnitudes
+        (blocks[rows] & (source.sign_bit - 1)).max(axis=-1, out=peak[rows])
+    is_special, divisors = peak >= source.infinity, None
     largest = source.numbers(np.where(is_special, 0, peak))
-    if scales.name == "e8m0":
-        exponents = scale_exponents(largest, elements, policy or default_policy(elements), center)
-        scale_codes = (exponents + 127).astype(scales.code_dtype)
+    if scales.name in _POWERS:
+        exponents = scale_exponents(
+            largest, elements, policy or default_policy(elements), center, scales.exponent_range[1]
+        )
+        scale_codes = exponents + 127 + scales.has_zero
+        divisors = _divisors(exponents, largest == 0, elements, chosen)
     else:
         quotients = largest / elements.largest_in_binade(top)  # far from ties of the scale's few bits, unless exact
         nearest = codes_of(
             scales, quotients, np.zeros(quotients.shape, np.bool_), target_options(scales, overflow="saturate")
         )
         scale_codes = np.maximum(nearest, 1)
-    divided = None
-    in_reach = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)  # of no number below half the smallest element
-    if scales.name == "e8m0" and source.name == "binary32" and in_reach:
-        divided = _quotients(bits, exponents, largest == 0, elements)
-    if divided is not None:
-        codes = elements.encode(divided, source, chosen.rounding, chosen.overflow)
-    else:
-        numbers = source.numbers(np.where(is_special[..., np.newaxis], 0, bits))
-        exact = numbers / scales.values.take(scale_codes)[..., np.newaxis]
-        codes = codes_of(elements, exact, np.signbit(exact), chosen, *thresholds(bits, chosen, words, random_bits))
+    for rows in _cached(blocks):
+        part = blocks[rows]
+        if divisors is not None:
+            with np.errstate(all="ignore"):  # of signaling NaNs and subnormal numbers
+                quotients = (part.view(np.float32) / divisors[rows, np.newaxis]).view(np.uint32)
+            codes[rows] = elements.encode(quotients, source, chosen.rounding, chosen.overflow)
+            continue
+        numbers = source.numbers(np.where(is_special[rows, np.newaxis], 0, part))
+        exact = numbers / scales.values.take(scale_codes[rows])[:, np.newaxis]
+        own = thresholds(part, chosen, None if words is None else words.reshape(blocks.shape)[rows], random_bits)
+        codes[rows] = codes_of(elements, exact, np.signbit(exact), chosen, *own)
     assert scales.canonical_nan is not None
-    scale_codes = np.where(is_special, scales.canonical_nan, scale_codes).astype(scales.code_dtype)
-    return np.where(is_special[..., np.newaxis], 0, codes).astype(elements.code_dtype), scale_codes
+    codes[is_special], scale_codes[is_special] = 0, scales.canonical_nan
+    return codes.reshape(bits.shape), scale_codes.astype(scales.code_dtype).reshape(bits.shape[:-1])
 
 
 def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any], NDArray[Any], np.float32]:
@@ -236,9 +245,10 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     elements, scales, target = get("e2m1"), get("ue4m3"), wide("binary32")
     limit, whole = target.largest, largest.max(initial=0)
     if amax is not None:
-        code = int(target.nearest(np.array([amax], np.float64))[0]) if amax > 0 else 0
+        number = check_number("amax", amax, "positive and finite in binary32", lambda number: 0 < number < inf)
+        code = int(target.nearest(np.array([number], np.float64))[0])
         if not 0 < code <= target.largest_code:
-            raise BadValue("amax", f"must be positive and finite in binary32, not {amax!r}")
+            raise BadValue("amax", f"must be positive and finite in binary32, not {shown(amax)}")
         whole = target.decode(code)
 
     def rounded(x: Any) -> Any:
@@ -285,27 +295,33 @@ def dequantize_block(
 
 def _scales(name: str | Format, policy: str | None) -> Format:
     fmt = scales_named(name)
-    if fmt.name not in _QUANTIZED:
-        raise BadValue("scale_format", f"must be {' or '.join(_QUANTIZED)} to choose a scale, not {fmt.name!r}")
     if policy is not None:
         check_choice("policy", policy, POLICIES)
-        if fmt.name != "e8m0":
+        if fmt.name not in _POWERS:
             raise BadValue("policy", f"needs scales that are powers of two, and {fmt.name} has others")
     return fmt
 
 
-def _quotients(
-    bits: NDArray[Any], exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format
-) -> NDArray[Any] | None:
-    """Bits of binary32 over 2**exponents, for :meth:`Format.encode`; None if an element may need more than they hold.
+def _cached(blocks: NDArray[Any]) -> Iterator[slice]:
+    """Rows of so few elements at a time that NumPy's intermediate arrays stay in the cache."""
+    count, length = blocks.shape
+    step = max(4 * BLOCK // length, 1)
+    return (slice(start, start + step) for start in range(0, count, step))
 
-    Quotients below 2**-126 become zeros: they round to zero, with the sign of the number.
+
+def _divisors(
+    exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format, chosen: Options
+) -> NDArray[np.float32] | None:
+    """The scales, for divisions in binary32; None if an element may need more than these hold.
+
+    A quotient is exact, or it is below 2**-126, maybe flushed, and rounds to zero with the sign of the number.
     """
     powers = np.where(is_zero, 0, exponents)
     low, high = elements.exponent_range
-    if low < -120 or high > 100 or (powers.size and int(powers.min()) < -123 - low):  # subnormals may reach an element
+    family = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)
+    rounds_to_zero = family and elements.has_zero and not elements.posit_rounding  # what is far below the elements
+    if not rounds_to_zero or chosen.source.name != "binary32" or low < -120 or high > 100:
         return None
-    moved = bits - (powers.astype(np.int32) << 23).view(np.uint32)[..., np.newaxis]  # modulo 2**32
-    least = ((np.maximum(powers, 0) + 1) << 23).astype(np.uint32)[..., np.newaxis]
-    sign = np.uint32(1 << 31)
-    return np.where(bits & ~sign >= least, moved, bits & sign)
+    if int(powers.min(initial=0)) < max(-123 - low, -126):  # subnormals may reach an element, or be a divisor
+        return None
+    return np.ldexp(np.float32(1), powers.astype(np.int32))

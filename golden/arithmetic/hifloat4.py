@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from golden.bits import as_array, as_codes, check_shapes
 from golden.encode import bits_of
 from golden.formats import Format
-from golden.refusal import BadValue
+from golden.refusal import BadKind, BadValue, shown
 from golden.rows import Biased, Kind, Overflow, Rounding, Row, Special
 
 SIZE = 64
@@ -107,6 +107,9 @@ def dot_hifloat4(a: HiFloat4, b: HiFloat4) -> NDArray[np.float32]:
 
     A sum of zero is +0; a NaN as scale makes it NaN.
     """
+    for argument, block in (("a", a), ("b", b)):
+        if not isinstance(block, tuple) or len(block) != len(HiFloat4._fields):
+            raise BadKind(argument, f"must be blocks of HiFloat4, not {shown(block)}")
     (left, factors), (right, others) = _parts(*a), _parts(*b)
     check_shapes(a=left.shape, b=right.shape)
     sums = (left.astype(np.int64) * right.astype(np.int64)).sum(axis=-1)

@@ -133,18 +133,18 @@ class Readout(Accumulating, wiring.Component):
         sign = named(m, "sign", Mux(pos_inf | neg_inf, ~pos_inf, value[-1]) & ~nan)
         is_inf = named(m, "is_inf", (pos_inf | neg_inf) & ~nan)
         magnitude, above = signed_magnitude(m, "magnitude", value, value[-1], self.optimize)
-        # The value is padded to 2**steps places, so the place of its first 1 is the complement of the shift amount.
+        # The value has 2**steps places, zeros last, so the place of its first 1 is the complement of the shift amount.
         steps = max((unit.value_width - 1).bit_length(), 1)
-        padding = Const(0, (1 << steps) - unit.value_width)
+        spare = (1 << steps) - unit.value_width
         chapter(m, f"Normalize: {1 << steps} bits move left to the first 1")
-        above = None if above is None else Cat(above, padding)
-        significand, places = normalized(m, Cat(magnitude, padding), above=above)
+        above = None if above is None else Cat(Const(-1, spare), above)
+        significand, places = normalized(m, Cat(Const(0, spare), magnitude), above=above)
         fraction, rest = cut(significand[:-1], min(rounder.fraction_bits, len(significand) - 1))
         lowest = unit.lsb_exponent
         exponents = lowest, lowest + unit.value_width - 1
         place, is_zero = named(m, "place", ~places), ~significand[-1]
         one = Const(1, 1)
-        parts = Parts(sign, place, -lowest, exponents, one, fraction, rest, is_zero, is_inf, nan, ~is_zero)
+        parts = Parts(sign, place, spare - lowest, exponents, one, fraction, rest, is_zero, is_inf, nan, ~is_zero)
         parts = scaled(m, parts, self.scale) if self.scale_bits else parts
         result = rounder.code(m, parts)
         if self.zero == POSITIVE and self.target.has_negative_zero:

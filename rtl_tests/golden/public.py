@@ -384,7 +384,7 @@ def _():
     for fmt in OPERANDS:
         for x in block_arrays():
             yield from (golden.quantize_block(x, fmt, policy=policy) for policy in (None, *POLICIES))
-            yield golden.quantize_block(x, fmt, "ue4m3")
+            yield from (golden.quantize_block(x, fmt, scale) for scale in SCALES if scale != "e8m0")
 
 
 @case("amax")

@@ -1,13 +1,17 @@
 """Bad input to golden: one sentence each, which names the argument, the value and what is allowed."""
 
+import itertools
 import re
 from dataclasses import replace
 from functools import partial
+from math import inf, nan
 
 import numpy as np
 import pytest
 
 import golden
+from golden.lfsr import Lfsr
+from golden.refusal import shown
 from golden.rows import Fixed, Row
 
 BINARY32 = np.float32([1.0, 2.0]).view(np.uint32)
@@ -69,6 +73,19 @@ RANDOM = [
     ({"random": [0, 0], "random_bits": 8.0}, TypeError, f"{RANDOM_BITS} 8.0"),
 ]
 """With rounding ``stochastic``."""
+
+
+POSITIVE = "must be positive and finite"
+AMAX = partial(golden.amax, np.zeros((2, 2), np.uint32))
+SCALE_FOR = partial(golden.scale_for, np.ones((2, 2), np.float32), "hif8")
+NVFP4 = partial(golden.quantize_nvfp4, np.ones(16, np.float32))
+LOSS = partial(golden.LossScale, rule="backoff", largest=1.0)
+UPDATE = partial(golden.LossScale("logmax", 1.0).update, largest_gradient=1.0, overflowed=False)
+WORDS = partial(Lfsr(64).words, seed=1, count=2)
+HIFLOAT4 = golden.quantize_hifloat4(np.linspace(-1, 1, 64, dtype=np.float32))
+DOT_HIFLOAT4 = partial(golden.dot_hifloat4, a=HIFLOAT4, b=HIFLOAT4)
+LAYERS = partial(golden.calibrate_layers, inputs=np.ones((1, 1)))
+ERRORS = partial(golden.rounding_errors, "hif8", np.float32([1]))
 
 
 def refuses(error, sentence, call, *arguments, **options):
@@ -223,6 +240,107 @@ NUMBERS = [
     (CALIBRATE, "exponents", 3, TypeError, "must be integers, not 3"),
     (CALIBRATE, "exponents", np.array(3), TypeError, "must be integers, not array(3)"),
 ]
+CODES, NUMBERS_4 = np.arange(8, dtype=np.uint8).reshape(2, 4), np.ones((4, 4), np.float32)
+FUSED = {"a": CODES, "b": CODES, "acc": 0, "a_format": "hif8", "accumulator": "binary16", "scale": 0}
+CALLS = [
+    (golden.amax, {"bits": CODES, "source": "hif8", "axis": 0, "nan": "ignore", "infinity": "ignore"}),
+    (golden.amax_scale, {"largest": CODES, "element_format": "e2m1", "source": "hif8", "policy": "even", "center": 1}),
+    (golden.best_scale, {"name": "e2m1", "distribution": "gaussian"}),
+    (golden.calibrate, {"activations": NUMBERS_4, "weights": NUMBERS_4, "reference": NUMBERS_4, "exponents": [0]}),
+    (golden.calibrate_layers, {"inputs": NUMBERS_4, "layers": [(NUMBERS_4, np.negative)], "exponents": [0]}),
+    (
+        golden.dequantize_block,
+        {"codes": CODES, "scales": CODES[:, 0], "element_format": "e2m3", "scale_format": "e8m0"},
+    ),
+    (golden.dequantize_hifloat4, HIFLOAT4._asdict()),
+    (golden.dot, {"a": CODES, "b": CODES, "a_format": "hif8", "b_format": None, "accumulator": "exact", "terms": 4}),
+    (golden.fused_dot, FUSED),
+    (golden.mac_with_flags, FUSED),
+    (golden.get("hif8").codes, {"x": NUMBERS_4, "overflow": "saturate", "scale": 0}),
+    (golden.get("hif8").decode_bits, {"codes": CODES, "target": "binary32"}),
+    (golden.LossScale, {"rule": "logmax", "largest": 1.0, "window": 2, "deviations": 0.0, "first": 3, "mean": 0.0}),
+    (golden.matmul, {"a": CODES, "b": CODES.T, "a_format": "hif8", "accumulator": "binary32", "lanes": 2, "terms": 4}),
+    (golden.pack, {"codes": CODES, "name": "hif8", "lanes": 2}),
+    (golden.quantization_snr, {"name": "e2m1", "scale": 1.0, "distribution": "gaussian"}),
+    (
+        golden.quantize_block,
+        {"x": NUMBERS_4, "element_format": "e2m1", "policy": "floor", "center": 1, "rounding": None},
+    ),
+    (golden.quantize_block, {"x": NUMBERS_4, "element_format": "e2m1", "scale_format": "ue4m3"}),
+    (golden.quantize_nvfp4, {"x": NUMBERS_4, "amax": 1.0}),
+    (golden.rounding_errors, {"name": "hif8", "x": NUMBERS_4, "rounding": "stochastic", "random_bits": 3}),
+    (golden.scale_for, {"x": NUMBERS_4, "name": "hif8", "policy": "max", "axis": 0, "percentile": 99, "center": 1}),
+    (golden.scaled_matmul, {"x": NUMBERS_4, "w": NUMBERS_4, "x_scale": 0, "w_scale": 0, "accumulator": "exact"}),
+    (Lfsr(64).words, {"seed": 1, "count": 2}),
+]
+"""Functions, and arguments that they accept."""
+ODD = [
+    "a",
+    "x" * 300,
+    b"a",
+    None,
+    True,
+    0,
+    -1,
+    2**64 - 1,
+    10**400,
+    10**5000,
+    1.5,
+    nan,
+    inf,
+    1j,
+    (0, 0),
+    [],
+    [[1], [1, 2]],
+]
+ODD += [
+    {},
+    object,
+    range(0),
+    1 << 63,
+    np.array("a"),
+    np.array([1.5, nan]),
+    np.zeros(0),
+    np.array([None]),
+    "e8m0",
+    "exact",
+]
+
+SCALES = [
+    *((AMAX, "axis", axis, ValueError, f"must not name an axis twice, not {axis}") for axis in ((0, 0), [1, -1])),
+    (SCALE_FOR, "axis", (1, 0, -1), ValueError, "must not name an axis twice, not (1, 0, -1)"),
+    (SCALE_FOR, "percentile", "99", TypeError, "must be a number above 0, to 100, not '99'"),
+    *((SCALE_FOR, "percentile", bad, ValueError, f"must be a number above 0, to 100, not {bad}") for bad in (0, 101)),
+    (SCALE_FOR, "percentile", 10**999, ValueError, "must be a number above 0, to 100, not an integer of 3319 bits"),
+    *((NVFP4, "amax", bad, TypeError, f"{POSITIVE} in binary32, not {bad!r}") for bad in ("a", True, 1j, [1.0])),
+    *((NVFP4, "amax", bad, ValueError, f"{POSITIVE} in binary32, not {bad}") for bad in (0, -1, nan, inf, 1e39, 1e-46)),
+    (DOT_HIFLOAT4, "a", 1, TypeError, "must be blocks of HiFloat4, not 1"),
+    (DOT_HIFLOAT4, "b", HIFLOAT4[:2], TypeError, f"must be blocks of HiFloat4, not {shown(HIFLOAT4[:2])}"),
+    (LOSS, "window", 0, ValueError, "must be an integer from 1 to 2147483648, not 0"),
+    (LOSS, "window", "a", TypeError, "must be an integer from 1 to 2147483648, not 'a'"),
+    (LOSS, "place", 7, ValueError, "must be an integer from 0 to 6, not 7"),
+    (LOSS, "largest", "1", TypeError, "must be positive and finite, not '1'"),
+    (LOSS, "largest", nan, ValueError, "must be positive and finite, not nan"),
+    (LOSS, "deviations", inf, ValueError, "must be a finite number, not inf"),
+    (LOSS, "variance", -1, ValueError, "must be a finite number from 0 on, not -1"),
+    (UPDATE, "largest_gradient", -1.0, ValueError, "must be a magnitude or NaN, not -1.0"),
+    (UPDATE, "overflowed", 2, TypeError, "must be True or False, not 2"),
+    (WORDS, "seed", [(1 << 64) - 1, 0], ValueError, "must lie in 1 to 2**64 - 1, not 0"),
+    (WORDS, "seed", 1 << 64, ValueError, f"must lie in 1 to 2**64 - 1, not {1 << 64}"),
+    (WORDS, "seed", [1, 1.5], TypeError, "must be integers, not float64"),
+    (WORDS, "count", (1 << 64) - 1, ValueError, f"must be an integer from 0 to 4294967296, not {(1 << 64) - 1}"),
+    (CALIBRATE, "reference", [[inf]], ValueError, "must be finite"),
+    (CALIBRATE, "reference", "a", TypeError, "must be real numbers, not <U1"),
+    (CALIBRATE, "reference", [[10**400]], ValueError, "must have no integer beyond the range of binary64"),
+    (
+        LAYERS,
+        "layers",
+        3,
+        TypeError,
+        "must be pairs of weights and a function of their product, not 3",
+    ),
+    (ERRORS, "random_bits", 33, ValueError, "must be an integer from 1 to 32, not 33"),
+]
 FIELDS = [
     ("name", "my hif8", ValueError, "must be an identifier, not 'my hif8'"),
     ("name", 8, TypeError, "must be an identifier, not 8"),
@@ -249,6 +367,33 @@ def test_refusals_name_the_argument(call, arguments, argument, error, problem):
 def test_numbers(call, argument, value, error, problem):
     EXACT(terms=4)  # a cache must not mistake 4.0 for 4
     refuses(error, f"{argument} {problem}", call, **{argument: value})
+
+
+@pytest.mark.parametrize(("call", "argument", "value", "error", "problem"), SCALES)
+def test_scales_and_their_neighbours(call, argument, value, error, problem):
+    refuses(error, f"{argument} {problem}", call, **{argument: value})
+
+
+@pytest.mark.parametrize("bad", [inf, nan, 1e300, 3e38])
+def test_calibration_blames_the_numbers_not_the_exponents(bad):
+    problem = "activations and weights must have a finite product"
+    refuses(ValueError, problem, golden.calibrate, np.array([[bad]]), [[1e300]])
+    refuses(ValueError, "layers[1] must have a finite product of inputs and weights", golden.calibrate_layers,
+            [[1.0]], [([[1.0]], lambda product: product * bad), ([[1e300]], np.negative)])  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "arguments"), CALLS)
+def test_odd_arguments_are_refused_or_accepted(call, arguments):
+    """Whatever a user passes as one argument, nothing else is raised than a refusal, of one line."""
+    call(**arguments)
+    sentences = []
+    for argument, odd in itertools.product(arguments, ODD):
+        try:
+            call(**{**arguments, argument: odd})
+        except golden.Refusal as refusal:
+            sentences.append(str(refusal))
+    assert len(sentences) >= len(arguments)
+    assert not [sentence for sentence in sentences if "\n" in sentence or len(sentence) > 1000]
 
 
 @pytest.mark.parametrize(("field", "value", "error", "problem"), FIELDS)

@@ -34,6 +34,7 @@ MORE = [
     build("dot", "ocp_e4m3", lanes=4, stages=1, block_scale="e8m0", accumulator="binary32"),
     build("readout", "hif8", target=TOML),
     build("quantizer", "e2m1", lanes=8),
+    build("amax", "e2m1", source="hif8", lanes=3, stages=1, nan="ignore"),
 ]
 LATER = [pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE]
 

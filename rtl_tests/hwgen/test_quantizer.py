@@ -125,6 +125,7 @@ MORE_PROVED = [
     *(build("quantizer", "hif8", lanes=2, rounding=rounding) for rounding in golden.get("hif8").roundings),
     *(build("quantizer", "e2m1", lanes=2, policy="ceil", center=center) for center in (-1, 0, 1)),
     build("quantizer", "hif8", lanes=2, policy="nearest", center=-22),
+    build("quantizer", "hif8", lanes=2, policy="floor", center=0),
     build("quantizer", "e4m3_nosub", lanes=2, rounding="to_odd"),
 ]
 
@@ -158,6 +159,19 @@ def test_a_fault_in_each_part_is_found_by_the_proof(right, wrong):
     evidence = check(design, re.sub(rf"{right}([^;]+);", rf"{right}{wrong}(\1);", text))
     assert evidence.verdict != EQUAL
     assert "may be wrong" in evidence.method or evidence.counterexamples
+
+
+@pytest.mark.parametrize("right", ["", "assign scale = ", "offset_less_scale = "])
+def test_a_scale_that_is_the_largest_level_is_proved(right):
+    """There is no net finite_scale where no offset is added: its signals have the other name."""
+    design = build("quantizer", "e2m1", source="bfloat16", lanes=2, policy="floor", center=0)
+    text = texts([design])[design.name]
+    assert "finite_scale =" not in text
+    faulty = re.sub(rf"{right}([^;]+);", rf"{right}(largest_level == 8'd77) ^ (\1);", text) if right else text
+    assert (faulty != text) == bool(right)
+    evidence = check(design, faulty)
+    assert (evidence.verdict == EQUAL) == (not right)
+    assert not right or "may be wrong" in evidence.method or evidence.counterexamples
 
 
 def test_the_proof_needs_the_nets_between_its_parts():

@@ -84,6 +84,8 @@ class QuantizerProof(Proof):
         named = self.netlist.named
         if name == "is_special" and name not in named and self.shape.special_level == 1 << self.width - 1:
             name = f"largest_level_bit_{self.width - 1}"  # the same signal
+        if name == "finite_scale" and name not in named and not (self.shape.increment or self.shape.code_of_level_0):
+            name = "largest_level"  # the same signals
         nets = named.get(name) or named.get(f"block__{name}", ())  # elements may have a signal of this name, too
         if not nets or min(nets) < self.netlist.first_gate:
             raise NotShownError(f"the module has no net {name}, or it is an input or a constant")
