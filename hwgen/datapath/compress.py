@@ -1,4 +1,4 @@
-"""Sums in carry-save form: two rows whose sum is the number, so that adding to it takes no carry from end to end."""
+"""Sums of many bits by full adders, to two rows: in carry-save form these are the number, else they are added."""
 
 import itertools
 from collections.abc import Sequence
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Value
 
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.fast.prefix import total
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.book import chapter
 
 Bit = tuple[int, Value]
 """A bit and when it arrives, in delays of an XOR."""
 
-FIRST, PRODUCTS, LAST = 0, 4, 100
-"""Arrival of a state that is there from the start, of the products, and of a state that comes after their sum."""
+FIRST, PARTIAL, PRODUCTS, LAST = 0, 1, 4, 100
+"""Arrival of a state that is there from the start, of partial products, of products, and of a state after their sum."""
 
 
 def compressed_sum(
@@ -50,6 +51,25 @@ def compressed_sum(
     return first, second
 
 
+def prefix_sum(
+    m: Module, rows: Sequence[tuple[int, Value]], constant: int, acc: Value, width: int, arrival: int
+) -> Value:
+    """``acc``, a constant, and rows that begin at some place: their sum, modulo ``2**width``.
+
+    The rows arrive together. The last bit of ``acc`` is the carry-in of the last adder, a parallel prefix.
+    """
+    chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
+    columns: list[list[Bit]] = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
+    for column, bit in zip(columns[1:], acc[1:], strict=True):
+        column.append((FIRST, bit))
+    for start, row in rows:
+        for column, bit in zip(columns[start:], row, strict=False):
+            column.append((arrival, bit))
+    first, second = _compressed(m, columns, 2)
+    chapter(m, f"Add: total {width} bits in two's complement, by parallel prefix")
+    return total(m, "total", first, second, acc[0])
+
+
 def multiplied(m: Module, a: Value, b: Value) -> Value:
     """The product of two numbers without sign."""
     columns: list[list[Bit]] = [[] for _ in range(len(a) + len(b))]
@@ -68,7 +88,7 @@ def _compressed(m: Module, columns: Sequence[list[Bit]], count: int, prefix: str
     rows: list[list[Value]] = [[] for _ in range(count)]
     for place, column in enumerate(columns):
         for number in itertools.count():
-            if len(column) <= count:
+            if len(column) <= count and not isinstance(column[0][1], Const):
                 break
             column.sort(key=lambda bit: bit[0])
             times, bits = zip(*column[:3], strict=True)
@@ -87,7 +107,7 @@ def _added(bits: Sequence[Value]) -> tuple[Value, Value]:
     """Sum and carry of two or three bits; the first may be a constant 1."""
     first, second, *others = bits
     if not others:
-        return first ^ second, first & second
+        return (~second, second) if isinstance(first, Const) else (first ^ second, first & second)
     (third,) = others
     if isinstance(first, Const):
         return ~(second ^ third), second | third
