@@ -88,7 +88,7 @@ class FloatedDotProof(NormalizedProof):
         return np.outer(values, values).ravel()
 
     @cached_property
-    def _zeros_are_silent(self) -> bool:
+    def _zero_scales_are_silent(self) -> bool:
         """Whether the scaled magnitude is 0 where a scale is."""
         return self._has_significands and not self._wrong_scales[self._factors == 0].any()
 
@@ -116,8 +116,7 @@ class FloatedDotProof(NormalizedProof):
         expected = np.array([products << place for place in range(len(place_of))] + [np.zeros(count, np.int64)])
         if form.modulus.bit_length() > 62:
             raise NotShownError(f"{_SCALED} has more than 61 bits")
-        wrong: NDArray[np.bool_] = ((sums - expected) % form.modulus).any(axis=0)
-        return wrong
+        return np.asarray(((sums - expected) % form.modulus).any(axis=0))
 
     def _places_of(self, nets: Iterable[int], place_of: Mapping[int, int], codes: Iterable[int]) -> list[int]:
         """The place of the only bit of the magnitude that each net depends on, beside codes of scales; -1 for none."""
@@ -177,10 +176,10 @@ class FloatedDotProof(NormalizedProof):
         )
         claim = ite(
             (magnitude == 0) | scale.is_zero,
-            is_zero & (scale.is_zero & (not self._zeros_are_silent) | (significand == 0)),
+            is_zero & (scale.is_zero & (not self._zero_scales_are_silent) | (significand == 0)),
             ~is_zero & significand[-1] & is_moved,
         )
-        under_zero = magnitude == 0 if self._zeros_are_silent else solver.true
+        under_zero = magnitude == 0 if self._zero_scales_are_silent else solver.true
         possible = ite(scale.is_zero, under_zero, magnitude <= limit) & ~scale.is_nan
         if not self._has_significands:
             possible &= self._in_range(word.signed)
@@ -206,7 +205,7 @@ class FloatedDotProof(NormalizedProof):
     def _is_zero(self, query: Query) -> Bool:
         """Without products, or with a scale of 0."""
         plus, zero = ~self._minus(query), query.words[_SIGNIFICAND] == 0
-        nothing = query.scale.is_zero & (zero | (not self._zeros_are_silent)) | zero & plus
+        nothing = query.scale.is_zero & (zero | (not self._zero_scales_are_silent)) | zero & plus
         return self._says_zero(query.words) & nothing & (plus | (self.limits[0] < 0))
 
     def _is_not_zero(self, query: Query) -> Bool:
