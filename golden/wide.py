@@ -223,12 +223,12 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
     return known
 
 
-def check_accumulator(name: str) -> str:
-    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA` or :data:`ALIGNED`; refuse any other."""
+def check_accumulator(name: str, others: tuple[str, ...] = ()) -> str:
+    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA`, :data:`ALIGNED` or ``others``; refuse any other."""
     lower = name.lower() if isinstance(name, str) else name
-    if lower in (RVBNA, *ALIGNED):
+    if lower in (RVBNA, *others, *ALIGNED):
         return lower
-    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA), f"{ALIGNED[0]} to {ALIGNED[-1]}")
+    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA, *others), f"{ALIGNED[0]} to {ALIGNED[-1]}")
 
 
 def check_bulk_lanes(argument: str, accumulator: str, lanes: int, joint: str = "must be") -> None:
