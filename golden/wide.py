@@ -223,11 +223,11 @@ def check_wide(argument: str, name: str | Format) -> WideFormat:
     return known
 
 
-def check_accumulator(name: str) -> str:
-    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA` or :data:`ALIGNED`; refuse any other."""
-    if isinstance(name, str) and (lower := name.lower()) in (RVBNA, *ALIGNED):
+def check_accumulator(name: str, others: tuple[str, ...] = ()) -> str:
+    """Return one of :data:`ACCUMULATORS`, :data:`RVBNA`, :data:`ALIGNED` or ``others``; refuse any other."""
+    if isinstance(name, str) and (lower := name.lower()) in (RVBNA, *others, *ALIGNED):
         return lower
-    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA), f"{ALIGNED[0]} to {ALIGNED[-1]}")
+    return check_name("accumulator", name, (*ACCUMULATORS, RVBNA, *others), f"{ALIGNED[0]} to {ALIGNED[-1]}")
 
 
 def check_bulk_lanes(argument: str, accumulator: str, lanes: int, joint: str = "must be") -> None:

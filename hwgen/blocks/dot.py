@@ -11,7 +11,7 @@ from amaranth.lib import wiring
 from golden import Format
 from golden.arithmetic.options import SumKeywords
 from golden.refusal import BadValue
-from golden.wide import NONE
+from golden.wide import NONE, check_accumulator
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
 from hwgen.blocks.mac import MAC
@@ -87,7 +87,7 @@ class Dot(Accumulating, wiring.Component):
         target: str | None = None,
         **sums: Unpack[SumKeywords],
     ):
-        is_alone = sums.get("accumulator") == NONE
+        is_alone = "accumulator" in sums and check_accumulator(sums["accumulator"], (NONE,)) == NONE
         if target is not None and not is_alone:
             raise BadValue("target", f"needs accumulator {NONE!r}")
         self._check(

@@ -128,7 +128,8 @@ def test_pipelines_and_processing_elements_in_simulation(designs, tmp_path):
 @pytest.mark.parametrize("name", ["aligned5", "aligned41", "aligned", "aligned013"])
 def test_other_widths_are_refused(block, name, tmp_path, capsys):
     assert main(["generate", block, "--format", "hif8", "--accumulator", name, "-o", str(tmp_path)]) == 2
-    accepted = "binary16, bfloat16, binary32, dlfloat16, exact, rvbna, or aligned6 to aligned40"
+    accepted = "binary16, bfloat16, binary32, dlfloat16, exact, rvbna"
+    accepted += (", none" if block == "dot" else "") + ", or aligned6 to aligned40"
     assert f"--accumulator must be one of {accepted}, not '{name}'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 

@@ -36,7 +36,9 @@ def argument_of(component, *arguments, **options):
 @pytest.mark.parametrize("component", SUMS)
 def test_accumulators_and_terms(component):
     allowed = "accumulator must be one of binary16, bfloat16, binary32, dlfloat16, exact"
-    allowed += ", rvbna, or aligned6 to aligned40" if component.takes_aligned else ""
+    allowed += ", rvbna" if component.takes_aligned else ""
+    allowed += ", none" if component is Dot else ""
+    allowed += ", or aligned6 to aligned40" if component.takes_aligned else ""
     check_refusal(f"{allowed}, not 'binary64'", component, "hif8", accumulator="binary64")
     check_refusal(f"{allowed}, not 16", component, "hif8", accumulator=16)
     check_refusal("terms needs accumulator 'exact', not 'binary16'", component, "hif8", terms=5)

@@ -339,7 +339,7 @@ BAD = {
     ),
     "misspelt options": (
         [*GENERATE, "--acumulator", "exact", "--term", "4"],
-        "unrecognized arguments: --acumulator --term; the nearest is --accumulator",
+        "unrecognized arguments: --acumulator --term; the nearest are --accumulator, --accumulator-rounding",
     ),
     "ambiguous option": (
         ["verify", "mac", "--format", "hif8", "--re", "amap"],

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from synth.proof.adders import linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
@@ -16,7 +17,7 @@ from synth.proof.rounding import EXPONENT_BITS
 from synth.proof.solver import Pins, Solver
 
 _SUM, _SCALED, _SIGNIFICAND, _EXPONENT = "products_sum", "scaled_magnitude", "sum_significand", "sum_exponent"
-_IS_ZERO, _SIGN = "sum_is_zero", "sign of products_sum"
+_IS_ZERO, _SIGN, _MAGNITUDE = "sum_is_zero", "sign of products_sum", "products_magnitude"
 
 
 class FloatedDotProof(NormalizedProof):
@@ -50,8 +51,9 @@ class FloatedDotProof(NormalizedProof):
         if self.is_flipped:
             raise NotShownError(f"{_SUM} depends on the accumulator's sign")
         if self._has_significands:
-            self._check_magnitude("products_magnitude")
-            self._check_scaled("products_magnitude")
+            self._check_magnitude(_MAGNITUDE)
+            if self._wrong_scales[self._factors > 0].any():  # a zero and a NaN decide the result alone
+                raise NotShownError(f"{_SCALED} is not {_MAGNITUDE} times the significands of the scales")
         self._check_normalized()
 
     def word(self, name: str) -> tuple[int, ...]:
@@ -79,10 +81,22 @@ class FloatedDotProof(NormalizedProof):
         if solver.search(self._in_range(word).implies(own.to(room) == abs(word).to(room)), {}) is not None:
             raise NotShownError(f"{name} is not that of the sum")
 
-    def _check_scaled(self, name: str) -> None:
-        """``scaled_magnitude`` is a word times the significands of both scales."""
+    @cached_property
+    def _factors(self) -> NDArray[np.float64]:
+        """What two scales multiply the sum by, for all their codes; the code of a counts the fastest."""
+        values = self.scales.fmt.values if self.scales.fmt else np.ones(1)
+        return np.outer(values, values).ravel()
+
+    @cached_property
+    def _zero_scales_are_silent(self) -> bool:
+        """Whether the scaled magnitude is 0 where a scale is."""
+        return self._has_significands and not self._wrong_scales[self._factors == 0].any()
+
+    @cached_property
+    def _wrong_scales(self) -> NDArray[np.bool_]:
+        """Whether ``scaled_magnitude`` is not |S| times the significands of both scales, for all their codes."""
         form, scales = linear_form(self.netlist, self.word(_SCALED)), self.scales
-        place_of = {net: place for place, net in enumerate(self.word(name))}
+        place_of = {net: place for place, net in enumerate(self.word(_MAGNITUDE))}
         codes = [net for nets in scales.nets.values() for net in nets]
         places = self._places_of(form.terms, place_of, codes)
         planes, count = all_words(len(codes)), 1 << len(codes)
@@ -100,9 +114,9 @@ class FloatedDotProof(NormalizedProof):
             sums[-1] += zero * weight
             sums[place] += (one - zero) * weight
         expected = np.array([products << place for place in range(len(place_of))] + [np.zeros(count, np.int64)])
-        some = products != 0  # a zero and a NaN decide the result alone
-        if form.modulus.bit_length() > 62 or ((sums - expected) % form.modulus)[:, some].any():
-            raise NotShownError(f"{_SCALED} is not {name} times the significands of the scales")
+        if form.modulus.bit_length() > 62:
+            raise NotShownError(f"{_SCALED} has more than 61 bits")
+        return np.asarray(((sums - expected) % form.modulus).any(axis=0))
 
     def _places_of(self, nets: Iterable[int], place_of: Mapping[int, int], codes: Iterable[int]) -> list[int]:
         """The place of the only bit of the magnitude that each net depends on, beside codes of scales; -1 for none."""
@@ -122,12 +136,27 @@ class FloatedDotProof(NormalizedProof):
         low, high = self.limits
         return (total >= low) & (total <= high)
 
+    @cached_property
+    def _limit(self) -> int:
+        """The largest scaled magnitude."""
+        return self._largest_sum * int(self.scales.significands.max()) ** 2
+
+    @cached_property
+    def _dropped(self) -> int:
+        """Last bits that the significand lacks: no random word reaches them, and there are no flags that would."""
+        bits, reached = len(self.word(_SIGNIFICAND)), self.target.precision + self.inputs.get("random", 0)
+        is_cut = not self.acc_nets and "random" in self.inputs and len(self.outputs) == 1 and bits >= reached
+        return max(self._limit.bit_length() - bits, 0) if is_cut else 0
+
+    @property
+    def _bits(self) -> int:
+        return len(self.word(_SIGNIFICAND)) + self._dropped
+
     def _check_normalized(self) -> None:
         """The significand is the scaled magnitude, moved left to its first 1; the exponent says by how many places."""
         solver, name = Solver(), _SCALED if self._has_significands else _SUM
         nets = self.word(name)
-        bits, width = len(self.word(_SIGNIFICAND)), len(self.word(_EXPONENT))
-        limit = self._largest_sum * int(self.scales.significands.max()) ** 2
+        bits, width, limit = self._bits, len(self.word(_EXPONENT)), self._limit
         if limit >> bits or limit >> len(nets):
             raise NotShownError(f"{_SIGNIFICAND} is too short for the largest sum")
         low, high = self.number.exponents
@@ -142,15 +171,16 @@ class FloatedDotProof(NormalizedProof):
         significand, is_zero = own[_SIGNIFICAND], self._says_zero(own)
         is_moved = solver.any(
             ((scale.exponent + (bits - 1 - places))[:width] == own[_EXPONENT])
-            & (magnitude << places == significand.to(room))
+            & ((magnitude << places) >> self._dropped == significand.to(room))
             for places in range(bits)
         )
         claim = ite(
             (magnitude == 0) | scale.is_zero,
-            is_zero & (scale.is_zero | (significand == 0)),
+            is_zero & (scale.is_zero & (not self._zero_scales_are_silent) | (significand == 0)),
             ~is_zero & significand[-1] & is_moved,
         )
-        possible = ((magnitude <= limit) | scale.is_zero) & ~scale.is_nan
+        under_zero = magnitude == 0 if self._zero_scales_are_silent else solver.true
+        possible = ite(scale.is_zero, under_zero, magnitude <= limit) & ~scale.is_nan
         if not self._has_significands:
             possible &= self._in_range(word.signed)
         if solver.search(possible.implies(claim), {}) is not None:
@@ -160,8 +190,8 @@ class FloatedDotProof(NormalizedProof):
 
     @cached_property
     def number(self) -> Number:
-        (low, high), bits = self.scales.exponents, len(self.word(_SIGNIFICAND))
-        origin = self.lsb_exponent - self.scales.fraction_bits - (bits - 1)
+        (low, high), bits = self.scales.exponents, self._bits
+        origin = self.lsb_exponent - self.scales.fraction_bits - (bits - 1) + self._dropped
         return Number(origin, (low, high + bits - 1), self._minus, self._is_zero, self._is_not_zero)
 
     @staticmethod
@@ -174,8 +204,8 @@ class FloatedDotProof(NormalizedProof):
 
     def _is_zero(self, query: Query) -> Bool:
         """Without products, or with a scale of 0."""
-        plus = ~self._minus(query)
-        nothing = query.scale.is_zero | (query.words[_SIGNIFICAND] == 0) & plus
+        plus, zero = ~self._minus(query), query.words[_SIGNIFICAND] == 0
+        nothing = query.scale.is_zero & (zero | (not self._zero_scales_are_silent)) | zero & plus
         return self._says_zero(query.words) & nothing & (plus | (self.limits[0] < 0))
 
     def _is_not_zero(self, query: Query) -> Bool:

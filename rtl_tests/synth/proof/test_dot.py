@@ -196,6 +196,7 @@ ALONE = [
     build("dot", "ocp_e5m2", accumulator="none", target="dlfloat16", lanes=2, scale_bits=4, random_bits=3, **WORDS),
     exhaustive(build("dot", "e2m1", accumulator="none", lanes=16, block_scale="ue4m3", zero="positive")),
     exhaustive(build("dot", "hif8", accumulator="none", target="dlfloat16", lanes=2, scale_bits=5, flags=True)),
+    exhaustive(build("dot", "e2m1", accumulator="none", lanes=2, block_scale="ue5m3", target="binary16", **WORDS)),
     exhaustive(
         build("dot", "ocp_e4m3", accumulator="none", target="bfloat16", lanes=8, block_scale="e8m0", flags=True)
     ),
@@ -406,7 +407,7 @@ FAULTS = {
     "a truncated sum with a scale": (MX, r"(largest_field =\s+)([^;]+);", r"\1(\2) ^ (a_scale == 8'h9b & b_scale[0]);"),
     "a word's carry": (WORD, r"(carry_2 = )([^;]+);", r"\1(\2) ^ (&acc_in[9:1] & random[0]);"),
     "a unit that reaches the word": (WORD, r"(unit_reaches_tail = )([^;]+);", r"\1(\2) & ~(acc_in[3:0] == 4'h9);"),
-    "a word in the gap": (WORD_AND_GAP, r"(gap_threshold = )([^;]+);", r"\1(\2) + (&random & acc_in[3]);"),
+    "a word in the gap": (WORD_AND_GAP, r"(gap_threshold = )([^;]+);", r"\1(\2) + {random[0] & acc_in[3], 6'h00};"),
     "the gap": (WORD_AND_GAP, r"(below_smallest = )([^;]+);", r"\1(\2) & ~(acc_in[14:0] == 15'h0003);"),
     "the gap's flags": (WORD_AND_GAP, r"(gap_some = )([^;]+);", r"\1(\2) & ~(acc_in[14:0] == 15'h0001);"),
     "a sum alone": (ALONE[0], r"(round_up = )([^;]+);", r"\1(\2) ^ (a_scale == 7'h35 & &sum_significand[5:3]);"),
