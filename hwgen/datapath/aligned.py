@@ -7,6 +7,8 @@ addends that are not zero decides where all of them are cut. What remains is sho
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from typing import ClassVar
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
@@ -26,6 +28,12 @@ from hwgen.netlist.parts import Repeated
 
 FEWEST_COUNTED = 4
 """From this number of rows, counting their signs once takes fewer adders than a bit of each in two places."""
+
+FEWEST_CUT_BEHIND = 8
+"""From this number of rows, it takes fewer gates to cut the numbers of their ones than each of them."""
+
+FEW_LEVELS = 6
+"""Up to this number of levels, it takes fewer gates to look for each than to leave lanes out bit by bit."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,19 @@ class AlignedShape:
     def is_framed(self) -> bool:
         """Whether products are cut in the fixed frame, which is not longer than an aligned product."""
         return self.frame.product_bits <= self.addend_bits
+
+    @property
+    def has_few_levels(self) -> bool:
+        """Whether products have so few levels that each is looked for in all lanes at once."""
+        return self.is_framed and self.levels[1] - self.levels[0] < FEW_LEVELS
+
+    @property
+    def counted_rows(self) -> int:
+        """Rows of the frame whose ones are counted before they are cut: the most that a word of ones can count."""
+        if self.lanes < FEWEST_CUT_BEHIND or self.fabric == FPGA:
+            return 0
+        most = (1 << (self.lanes + 1).bit_length() - 1) - 1
+        return most if self.lanes - most < FEWEST_COUNTED else self.lanes
 
     @property
     def levels(self) -> tuple[int, int]:
@@ -251,12 +272,13 @@ def _levels(
     scale: Scale,
 ) -> _Levels:
     bits, origin = shape.level_bits, shape.field_of_level_0
-    (low, high), dominates = shape.acc_levels, None
+    (low, high), dominates, origin_field = shape.acc_levels, None, Const(origin)
     width = range_shape(low, high + 1).width
     if scale.is_one:
         raw = plus(m, "acc_level", Cat(exponent, Const(0, 1 + bits)), -origin)[:width]
     else:
-        raw = (exponent - (scale.exponent + origin))[:width]
+        origin_field = named(m, "field_of_level_0", scale.exponent + origin)
+        raw = (exponent - origin_field)[:width]
     raw = named(m, "acc_raw_level", raw)
     active: Value = ~raw[-1] if shape.acc_can_be_below else Const(1, 1)
     if 1 - origin - shape.scale_exponents[0] >= 0:  # otherwise zeros and subnormals are below all products
@@ -268,13 +290,39 @@ def _levels(
         level = level | dominates.replicate(bits)
     chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
     names, levels, used = _levels_of(m, lanes, shape)
-    items = dict(zip([*names, "acc"], [*levels, named(m, "acc_level", level)], strict=True))
-    top, _ = largest(m, "largest_level", items, [*used, named(m, "acc_active", active)])
+    items, counts, some = dict(zip(names, levels, strict=True)), used, None
+    if shape.has_few_levels:
+        level_of_all, some = _largest_of_few(m, levels, used, shape.levels)
+        items, counts = {"products": level_of_all}, [some]
+    items["acc"] = named(m, "acc_level", level)
+    top, _ = largest(m, "largest_level", items, [*counts, named(m, "acc_active", active)])
     shape_of_field = range_shape(*shape.largest_fields)
-    field = (top + origin + scale.exponent)[: shape_of_field.width]
+    field = (top + origin_field)[: shape_of_field.width]
     if dominates is not None:
         field = Mux(dominates, extended(exponent, len(field)), field)
-    return _Levels(top, named(m, "largest_field", field, shape_of_field), levels, named(m, "any_product", any_of(used)))
+    field = named(m, "largest_field", field, shape_of_field)
+    return _Levels(top, field, levels, named(m, "any_product", any_of(used)) if some is None else some)
+
+
+def _largest_of_few(
+    m: Module, levels: Sequence[Value], used: Sequence[Value], limits: tuple[int, int]
+) -> tuple[Value, Value]:
+    """The largest of the levels that are used, all within limits, and whether there is any.
+
+    Each possible level is looked for in all lanes at once. There, a level that has its ones and more is as good as that
+    level itself, because it is not smaller.
+    """
+    found, bits = Const(0, 1), [[] for _ in range(limits[1].bit_length())]
+    for number in range(limits[1], limits[0] - 1, -1):
+        places = [place for place in range(len(bits)) if number >> place & 1]
+        hits = [
+            reduce(and_, (level[place] for place in places), lead) for level, lead in zip(levels, used, strict=True)
+        ]
+        has = named(m, f"some_level_is_{number}", any_of(hits) & ~found)
+        found = named(m, f"some_level_is_from_{number}", has | found)
+        for place in places:
+            bits[place].append(has)
+    return named(m, "products_level", extended(Cat(map(any_of, bits)), len(levels[0]))), found
 
 
 def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
@@ -361,17 +409,48 @@ def sum_of_rows(
     if fabric == FPGA:
         addends = [Cat(row, sign) for row, sign in rows]
         return chained(m, [*addends, Cat(acc, Const(0, 1))], [sign for _, sign in rows], width)
+    return _sum_of_signed(m, rows, [acc], width, bits)
+
+
+def _sum_of_signed(
+    m: Module,
+    rows: Sequence[tuple[Value, Value]],
+    others: Sequence[Value],
+    width: int,
+    bits: int,
+    count: Value | None = None,
+) -> Value:
+    """``others`` plus rows as in :func:`sum_of_rows`; a ``count`` is that of the signs of rows which are in others."""
     # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
     terms, constant = [row for row, _ in rows], 0
-    signs = sum((sign for _, sign in rows), Const(0, 1))
     if len(rows) < FEWEST_COUNTED:
         terms += [term for _, sign in rows for term in (Cat(Const(0, bits), ~sign), sign)]
         constant -= len(rows)
     else:
-        count = named(m, "negative_rows", signs[: len(rows).bit_length()])
+        count = named(m, "negative_rows", sum((sign for _, sign in rows), Const(0, 1))[: len(rows).bit_length()])
+    if count is not None:
         terms += [count, Cat(Const(0, bits), ~count)]
         constant -= (1 << len(count)) - 1
-    return sum([*terms, acc], Const((constant << bits) % (1 << width), width))[:width]
+    return sum([*terms, *others], Const((constant << bits) % (1 << width), width))[:width]
+
+
+def _number_of(m: Module, name: str, bits: Sequence[Value]) -> Value:
+    """How many of some bits are 1: each full adder adds the numbers of two halves and one more bit."""
+    halves, others = bits[: len(bits) // 2 + 1], bits[len(bits) // 2 + 1 :]
+    return named(m, name, chained(m, [Cat(bit, Const(0, 1)) for bit in halves], others, len(bits).bit_length()))
+
+
+def _sum_of_columns(m: Module, rows: Sequence[tuple[Value, Value]], counted: int, keeps: Value, width: int) -> Value:
+    """The sum of rows of which the first ones are ``counted``: place by place, and then cut.
+
+    Each place of a row that is cut has the row's sign, so there the number of ones is that of the signs.
+    """
+    count = _number_of(m, "negative_rows", [sign for _, sign in rows[:counted]])
+    others = []
+    for place, keep in enumerate(keeps):
+        ones = _number_of(m, f"ones_in_place_{place}", [row[place] for row, _ in rows[:counted]])
+        others.append(Cat(Const(0, place), named(m, f"cut_ones_in_place_{place}", Mux(keep, ones, count))))
+    return _sum_of_signed(m, rows[counted:], others, width, len(keeps), count)
 
 
 def _added(m: Module, addends: Sequence[Value], unit: Value, width: int, fabric: str) -> Value:
@@ -391,25 +470,32 @@ class Cutter(Repeated):
     part, follows = "aligner", "Largest exponent"
     summary = "a product cut in the frame of all products"
 
-    def __init__(self, shape: AlignedShape):
-        self.shape = self.identity = shape
+    def __init__(self, shape: AlignedShape, *, cuts: bool):
+        self.shape, self.cuts = shape, cuts
+        self.identity = shape, cuts
         bits = f"row {shape.frame.product_bits} bits, bit 0 weighs 2^{shape.frame.lsb_exponent}"
-        self.heading = f"Cut the lanes: {bits}, cut by keeps; inverted if negative"
-        self.masks = not (zero_is_silent(shape.product.a.fmt) and zero_is_silent(shape.product.b.fmt))
+        self.heading = f"Cut the lanes: {bits}, {self._how}"
+        self.masks = not all(zero_is_silent(item.fmt, alike=True) for item in (shape.product.a, shape.product.b))
         mask = {"is_zero": In(1)} if self.masks else {}
         number = {"significand": In(shape.product.significand_bits), "exponent": In(shape.product.exponent_shape)}
-        row = {"keeps": In(shape.frame.product_bits), "row": Out(shape.frame.product_bits)}
-        super().__init__({**number, **mask, "negative": In(1), **row})
+        keeps = {"keeps": In(shape.frame.product_bits)} if cuts else {}
+        super().__init__({**number, **mask, "negative": In(1), **keeps, "row": Out(shape.frame.product_bits)})
+
+    @property
+    def _how(self) -> str:
+        return f"{'cut by keeps; ' if self.cuts else ''}inverted if negative"
 
     def elaborate(self, _platform: object) -> Module:
         """Shift left to the frame, cut, then invert."""
         m, frame = Module(), self.shape.frame
-        chapter(m, f"Cut: {frame.product_bits} bits, shifted left to the frame, cut; inverted if negative")
+        chapter(m, f"Cut: {frame.product_bits} bits, shifted left to the frame; {self._how}")
         significand: Value = self.significand
         if self.masks:
             significand = named(m, "nonzero_significand", Mux(self.is_zero, 0, significand))
         magnitude = in_frame(m, "", significand, self.exponent, frame)
-        m.d.comb += self.row.eq((magnitude & self.keeps) ^ self.negative.replicate(frame.product_bits))
+        if self.cuts:
+            magnitude = magnitude & self.keeps
+        m.d.comb += self.row.eq(magnitude ^ self.negative.replicate(frame.product_bits))
         return m
 
 
@@ -438,20 +524,23 @@ def _framed(
     chapter(m, f"Cut: place N of the frame is kept up to a largest exponent of N + {cut}")
     keeps = Cat(~reaches(levels.largest, cut + place + 1) for place in range(frame.product_bits))
     keeps = named(m, "keeps", keeps)
-    rows = []
+    rows, counted = [], shape.counted_rows
     for number, lane in enumerate(lanes):
-        m.submodules[f"cut_{number}"] = unit = Cutter(shape)
+        m.submodules[f"cut_{number}"] = unit = Cutter(shape, cuts=number >= counted)
         if unit.masks:
             m.d.comb += unit.is_zero.eq(lane.product.is_zero)
         m.d.comb += [
             unit.significand.eq(lane.product.significand),
             unit.exponent.eq(lane.product.exponent),
             unit.negative.eq(lane.product.sign),
-            unit.keeps.eq(keeps),
+            *([unit.keeps.eq(keeps)] if unit.cuts else []),
         ]
         rows.append((unit.row, lane.product.sign))
     chapter(m, f"Sum: {shape.lanes} products; cut_sum {frame.sum_bits} bits in two's complement")
-    total = sum_of_rows(m, rows, Const(0, 1), frame.sum_bits, frame.product_bits, shape.fabric)
+    if counted:
+        total = _sum_of_columns(m, rows, counted, keeps, frame.sum_bits)
+    else:
+        total = sum_of_rows(m, rows, Const(0, 1), frame.sum_bits, frame.product_bits, shape.fabric)
     total = named(m, "cut_sum", total)
 
     chapter(m, "Align the sum: shifted right, inverted if the accumulator is negative")
@@ -547,8 +636,7 @@ def _limited(m: Module, shape: AlignedShape, magnitude: Value, field: Value, los
     value, places = normalized(m, magnitude, room=room)
     exponent = (room + 1 - places)[: len(room) + 1] & value[-1].replicate(len(room) + 1)  # of subnormal sums 0
     exponent = named(m, "exponent", exponent)
-    past = reaches(exponent, (1 << bits) - 1) & ~is_zero
-    past = named(m, "past_largest", past)
+    past = named(m, "past_largest", reaches(exponent, (1 << bits) - 1))
     fraction = Cat(Const(0, k - kept), value[-1 - kept : -1])
     body = Cat(Mux(past, 0, fraction), Mux(past, (1 << bits) - 1, exponent[:bits]))
-    return body & (~is_zero).replicate(len(body)), past, is_zero
+    return body, past, is_zero

@@ -200,16 +200,19 @@ def moved_up(
     return value
 
 
-def zero_is_silent(fmt: Format) -> bool:
+def zero_is_silent(fmt: Format, *, alike: bool = False) -> bool:
     """Whether the significand of a zero is 0 without a mask, although an operand may have any for zero.
 
     It is if zero is a fraction of 0 without hidden bit, and the fraction has two bits or more: for each of its bits,
-    another code of the same row then needs a 0.
+    another code of the same row then needs a 0. In operands that keep the exponents of all rows, a single bit is enough
+    if the fractions of all rows are ``alike``: one bit of the code is then that of the significand in every row.
     """
     zeros = np.flatnonzero(fmt.values == 0)
     rows = [fmt.rows[fmt.magnitude_rows[code]] for code in zeros & ((1 << fmt.magnitude_bits) - 1)]
     is_special = any((code & item.mask) == item.value for code in zeros.tolist() for item in fmt.specials)
-    return not is_special and all(not row.hidden and row.fraction_bits > 1 for row in rows)
+    lengths = {row.fraction_bits for row in fmt.rows}
+    least = 1 if alike and len(lengths) == 1 and not fmt.twos_complement else 2
+    return not is_special and all(not row.hidden and row.fraction_bits >= least for row in rows)
 
 
 def chained(m: Module, addends: Sequence[Value], units: Sequence[Value], width: int) -> Value:

@@ -90,6 +90,21 @@ def test_a_wrong_gate_behind_a_common_frame_is_found(right, wrong):
     assert mismatches(design, near(design, 5000), text.replace(right, wrong))
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("cut_ones_in_place_2 = largest_level_bit_4 ?", "cut_ones_in_place_2 = 1'b0 ?"),
+        ("cut_ones_in_place_2 = largest_level_bit_4 ? ", "cut_ones_in_place_2 = largest_level_bit_4 ? ~"),
+        ("some_level_is_2 = ", "some_level_is_2 = 1'b0 & "),
+    ],
+)
+def test_a_wrong_gate_behind_counted_ones_is_found(right, wrong):
+    design = build("dot", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0")
+    text = texts([design])[design.name]
+    assert text.count(right) == 1
+    assert mismatches(design, near(design, 5000), text.replace(right, wrong))
+
+
 def test_products_share_a_frame_that_is_no_longer_than_they_are():
     def is_framed(name, width):
         products = sum_product_shape(golden.get(name), golden.get(name), width)

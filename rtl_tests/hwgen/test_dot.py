@@ -194,12 +194,13 @@ def test_the_bounded_frame_takes_sums_well_within_normal_numbers():
         "hif8+binary8p3",
     ],
 )
-def test_a_silent_zero_needs_no_mask(name):
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_silent_zero_needs_no_mask(name, alike):
     """Significands of zeros are 0 in the gates where ``zero_is_silent`` says so."""
     fmt = golden.get(name)
-    if not zero_is_silent(fmt):
+    if not zero_is_silent(fmt, alike=alike):
         return
-    layout = OperandShape(fmt, normalized=False)
+    layout = OperandShape(fmt, normalized=False, keeps_exponents=alike)
     zeros = np.flatnonzero(fmt.values == 0).tolist()
     operand, found = Operand(layout), []
 

@@ -3,8 +3,9 @@
 The reference are the exponents of codes' rows in :mod:`golden.arithmetic.aligned`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounding import EXPONENT_BITS
 from synth.proof.solver import Solver
 
-LEVEL, TOTAL, _COUNT = "largest_level", "total", "negative_rows"
+LEVEL, TOTAL, COUNT = "largest_level", "total", "negative_rows"
 
 
 class LeveledProof(FloatSumProof):
@@ -77,19 +78,19 @@ class LeveledProof(FloatSumProof):
 
     def form(self, netlist: Netlist, name: str, moved: int) -> LinearForm:
         """A net as a sum, after all gates have moved; signs may be counted first."""
-        return linear_form(netlist, self.moved_word(name, moved), count=self.moved_word(_COUNT, moved))
+        return linear_form(netlist, self.moved_word(name, moved), count=self.moved_word(COUNT, moved))
 
     def finite_classes(self, lanes: Lanes, lane: int, nets: Sequence[int]) -> list[LaneClass]:
         """The classes of a lane, by the bits of some nets and by level, whose product is finite."""
         return [member for member in lanes.classes(lane, nets, {}, self.exponents) if member.is_finite]
 
     def check_rows(
-        self, lanes: Lanes, form: LinearForm, parts: Sequence[dict[int, int]], *, is_framed: bool, follows: bool
+        self, lanes: Lanes, form: LinearForm, parts: Sequence[Mapping[int, Any]], *, is_framed: bool, follows: bool
     ) -> None:
         """Each lane adds its product, cut, for every level that is not below its own.
 
         In a frame it is a multiple of ``2**lsb_exponent``. If it ``follows`` the accumulator's sign, it is negated
-        where that is negative.
+        where that is negative. A weight may be an array over all levels.
         """
         netlist, (sign,) = lanes.netlist, lanes.netlist.input_nets("acc_in")[-1:]
         level_nets = list(netlist.input_nets(LEVEL))
@@ -103,7 +104,9 @@ class LeveledProof(FloatSumProof):
             patterns = np.array([cls.bits for cls in classes], np.uint64)[member].T
             known = {net: to_planes(row, 1)[0] for net, row in zip((*nets, sign), (*patterns, negative), strict=True)}
             known |= dict(zip(level_nets, to_planes(largest, len(level_nets)), strict=True))
-            values = self._weighted(evaluated(netlist, list(part), known, len(index) // 64), part, form.modulus)
+            values = self._weighted(
+                evaluated(netlist, list(part), known, len(index) // 64), part, form.modulus, largest
+            )
             levels = self.levels[[cls.place for cls in classes]][member]
             products = np.where(largest >= levels, np.array([cls.product for cls in classes])[member], 0.0)
             places = self.fraction_bits + self.offset - largest
@@ -123,12 +126,15 @@ class LeveledProof(FloatSumProof):
             raise NotShownError("the constants of all lanes do not add up to 0")
 
     @staticmethod
-    def _weighted(planes: NDArray[np.uint64], part: dict[int, int], modulus: int) -> NDArray[np.int64]:
+    def _weighted(
+        planes: NDArray[np.uint64], part: Mapping[int, Any], modulus: int, largest: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         if modulus.bit_length() > 62:
             raise NotShownError("total is longer than 61 bits")
         values = np.zeros(planes.shape[1] * 64, np.int64)
         for row, weight in zip(planes, part.values(), strict=True):
-            values = (values + from_planes(row[np.newaxis]).astype(np.int64) * weight) % modulus
+            factor = weight if isinstance(weight, int) else weight[largest]
+            values = (values + from_planes(row[np.newaxis]).astype(np.int64) * factor) % modulus
         return values
 
     @cached_property

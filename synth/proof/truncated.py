@@ -6,25 +6,28 @@ The reference is :mod:`golden.arithmetic.aligned`.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import NamedTuple
+from itertools import count, takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 from bitwuzla import RoundingMode
+from numpy.typing import NDArray
 
 from golden.wide import POSITIVE, aligned_bits
 from hwgen.blocks.block import Design
-from synth.proof.adders import NOWHERE, LinearForm
+from synth.proof.adders import NOWHERE, LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.bitslice import CASES, evaluated, from_planes, to_planes
 from synth.proof.floated import FloatedDotProof
 from synth.proof.floating import Query, SymbolicScale
 from synth.proof.gates import Netlist, NotShownError, cut
 from synth.proof.lanes import Lanes
-from synth.proof.levels import LEVEL, TOTAL, LeveledProof
+from synth.proof.levels import COUNT, LEVEL, TOTAL, LeveledProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.rounding import EXPONENT_BITS, Exact, number
 from synth.proof.solver import Claim, Pins, Search, Solver
 
-_FRAMED, _LOST = "cut_sum", "sum_lost"
+_FRAMED, _LOST, _ONES = "cut_sum", "sum_lost", "ones_in_place_{}"
 _FLOAT_BITS = 13
 """Exponent bits of the floating-point numbers to which the solver truncates sums."""
 
@@ -74,7 +77,8 @@ class AlignedDotProof(LeveledProof):
     * ``total`` is the sum of the products and the accumulator, truncated for that level, and negated if the accumulator
       is negative. Lanes are evaluated for all pairs of codes and all levels, the accumulator's addend by the solver.
 
-    A module whose products share a frame has the net ``cut_sum``. Its lanes are evaluated for that sum, in units of
+    A module whose products share a frame has the net ``cut_sum``. If the ones of many lanes are counted before they are
+    cut, a number of ones has a weight for each level. The lanes are evaluated for that sum, in units of
     ``2**lsb_exponent``; the solver shows that ``total`` is the sum, shifted, and the accumulator. It may also have the
     net ``sum_lost``. Then a unit of ``total`` is no less than that of subnormal results, and the number may be larger
     than ``total`` by less than that: the net says so.
@@ -145,7 +149,10 @@ class AlignedDotProof(LeveledProof):
     def _show(self) -> None:
         level = self.word(LEVEL)
         netlist, is_framed = cut(self.netlist, LEVEL, level), self.has_word(_FRAMED)
-        form = self.form(netlist, _FRAMED if is_framed else TOTAL, len(level))
+        if self.has_word(_ONES.format(0)):
+            form = self._counted_form(netlist, len(level))
+        else:
+            form = self.form(netlist, _FRAMED if is_framed else TOTAL, len(level))
         lanes, sign = Lanes(self.design, netlist, scaled=False), netlist.input_nets("acc_in")[-1]
         *parts, addend = lanes.split(form.terms, sum(1 << net for net in (*netlist.input_nets(LEVEL), sign)))
         self.check_rows(lanes, form, parts, is_framed=is_framed, follows=not is_framed)
@@ -158,6 +165,49 @@ class AlignedDotProof(LeveledProof):
             form = self.form(netlist, TOTAL, moved)
         self._check_acc(netlist, form, self.moved_word(_LOST, moved))
         self._check_largest()
+
+    def _counted_form(self, netlist: Netlist, moved: int) -> LinearForm:
+        """The sum of a frame whose ones are counted, place by place: a net's weight is an array over all levels."""
+        names = [COUNT, *takewhile(self.has_word, map(_ONES.format, count()))]
+        words = {name: self.moved_word(name, moved) for name in names}
+        behind, extra = netlist, 0
+        for name, word in words.items():
+            behind = cut(behind, name, [net + extra for net in word])
+            extra += len(word)
+        form, supports = linear_form(behind, self.moved_word(_FRAMED, moved + extra)), behind.supports()
+        numbers = {net for name in names for net in behind.input_nets(name)}
+        weights: dict[int, Any] = {}
+        for net, weight in form.terms.items():
+            bits = [bit for bit in sorted(numbers) if net != NOWHERE and supports[net] >> bit & 1]
+            chosen = self._chosen(behind, net, bits) if bits else {net if net < netlist.first_gate else net - extra: 1}
+            for bit, is_chosen in chosen.items():
+                weights[bit] = (weights.get(bit, 0) + weight * is_chosen) % form.modulus
+        for name, word in words.items():
+            ones = linear_form(netlist, word)
+            if ones.constant or {*ones.terms.values()} != {1} or len(ones.terms) >= ones.modulus:
+                raise NotShownError(f"{name} does not count bits")
+            unit, *others = (weights.pop(net, 0) for net in behind.input_nets(name))
+            if any(np.any((other - (unit << place)) % form.modulus) for place, other in enumerate(others, 1)):
+                raise NotShownError(f"{name} is not added as a number")
+            for net in ones.terms:
+                weights[net] = (weights.get(net, 0) + unit) % form.modulus
+        return LinearForm(weights, form.constant, form.modulus)
+
+    @staticmethod
+    def _chosen(netlist: Netlist, net: int, bits: Sequence[int]) -> dict[int, NDArray[np.int64]]:
+        """For each of some bits, whether the net is this bit, by level; at a level it may also be 0."""
+        level, size = netlist.input_nets(LEVEL), len(bits)
+        if len(bits) > 2 or netlist.supports()[net] & ~sum(1 << other for other in (*level, *bits)):
+            raise NotShownError(f"{_FRAMED} depends on a number of ones in another way than by the level")
+        index = np.arange(-(-(1 << len(level) + size) // CASES) * CASES)
+        known = dict(zip((*level, *bits), to_planes(index, len(level) + size), strict=True))
+        values = from_planes(evaluated(netlist, [net], known, len(index) // 64))[: 1 << len(level) + size]
+        values = values.astype(np.int64).reshape(1 << size, 1 << len(level))
+        patterns = [np.arange(1 << size)[:, np.newaxis] >> place & 1 for place in range(size)]
+        hits = [(values == pattern).all(axis=0) for pattern in patterns]
+        if not np.all(sum(hits, (values == 0).all(axis=0).astype(np.int64)) == 1):
+            raise NotShownError(f"{_FRAMED} has a place that is neither a number of ones nor 0")
+        return {bit: hit.astype(np.int64) for bit, hit in zip(bits, hits, strict=True)}
 
     def _check_acc(self, netlist: Netlist, form: LinearForm, lost: Sequence[int]) -> None:
         """The accumulator's addend is its magnitude, truncated; the other one is the sum of a frame, aligned."""

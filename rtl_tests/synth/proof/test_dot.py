@@ -332,6 +332,7 @@ TWO_ROWS = build("pe", "ocp_e4m3", accumulator="exact", lanes=2, carry_save=True
 MX = build("dot", "e2m1", accumulator="aligned13", lanes=2, block_scale="e8m0")
 FLAGGED = build("dot", "e2m1", accumulator="aligned13", lanes=2, flags=True)
 HIF8 = build("dot", "hif8", accumulator="exact", lanes=2)
+COUNTED = build("dot", "e2m1", accumulator="aligned13", lanes=8, block_scale="e8m0")
 FRAMED = build("dot", "e2m1", accumulator="aligned25", lanes=4, block_scale="e8m0")
 BULKED = build("dot", "e2m1", accumulator="rvbna", lanes=4)
 TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
@@ -383,6 +384,14 @@ FAULTS = {
     "a mask": (FRAMED, r"(keeps = )([^;]+);", r"\1(\2) | 8'h04 & {8{largest_level == 6'h1b & acc_in[3]}};"),
     "a cut lane": (FRAMED, *behind("cut_1__row", "a[7:0] == 8'h5c & keeps[6:0] == 7'h70")),
     "signs that are counted": (FRAMED, r"(negative_rows = )([^;]+);", r"\1(\2) ^ (&a & &b[14:0]);"),
+    "ones that are counted": (COUNTED, r"({ones_in_place_3, \w+} = )([^;]+);", r"\1\2 + {&a & b[0], 1'b0};"),
+    "a cut number of ones": (
+        COUNTED,
+        r"(cut_ones_in_place_2 =\s+)([^;]+);",
+        r"\1(largest_level == 5'h0f & ones_in_place_2 == 3'd5) ? 3'd5 : (\2);",
+    ),
+    "a lane whose ones are counted": (COUNTED, *behind("cut_2__row", "a[11:8] == 4'h5 & b[11:8] == 4'h9")),
+    "a level of all lanes": (COUNTED, r"(some_level_is_3 = )([^;]+);", r"\1(\2) & ~(&a[6:0]);"),
     "the tree behind a mask": (FRAMED, r"(cut_sum = )([^;]+);", r"\1\2 + (&acc_in[6:0] & a[3]);"),
     "the shift behind the sum": (FRAMED, r"(sum_unit = )([^;]+);", r"\1(\2) ^ (cut_sum[10:0] == 11'h123);"),
     "what a shift loses": (FRAMED, r"(sum_lost = )([^;]+);", r"\1(\2) & ~(cut_sum[7:0] == 8'h35);"),
