@@ -205,8 +205,8 @@ def quantized(
         part = blocks[rows]
         if divisors is not None:
             with np.errstate(all="ignore"):  # of signaling NaNs and subnormal numbers
-                quotients = (part.view(np.float32) / divisors[rows, np.newaxis]).view(np.uint32)
-            codes[rows] = elements.encode(quotients, source, chosen.rounding, chosen.overflow)
+                quotients = (_in_binary32(part, source) / divisors[rows, np.newaxis]).view(np.uint32)
+            codes[rows] = elements.encode(quotients, "binary32", chosen.rounding, chosen.overflow)
             continue
         numbers = source.numbers(np.where(is_special[rows, np.newaxis], 0, part))
         exact = numbers / scales.values.take(scale_codes[rows])[:, np.newaxis]
@@ -309,6 +309,13 @@ def _cached(blocks: NDArray[Any]) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, count, step))
 
 
+def _in_binary32(bits: NDArray[Any], source: Format) -> NDArray[np.float32]:
+    """Numbers of binary32, binary16 or bfloat16 as the first of these."""
+    if source.name == "binary16":
+        return bits.view(np.float16).astype(np.float32)
+    return (bits if source.width == 32 else bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
 def _divisors(
     exponents: NDArray[np.int64], is_zero: NDArray[np.bool_], elements: Format, chosen: Options
 ) -> NDArray[np.float32] | None:
@@ -318,9 +325,10 @@ def _divisors(
     """
     powers = np.where(is_zero, 0, exponents)
     low, high = elements.exponent_range
-    family = chosen.rounding.family in (Family.NEAREST, Family.SOURCE)
-    rounds_to_zero = family and elements.has_zero and not elements.posit_rounding  # what is far below the elements
-    if not rounds_to_zero or chosen.source.name != "binary32" or low < -120 or high > 100:
+    is_nearest = chosen.rounding.family is Family.NEAREST
+    reads_binary32 = chosen.rounding.reads_source and chosen.source.name == "binary32"
+    rounds_to_zero = elements.has_zero and not elements.posit_rounding  # what is far below the elements
+    if not (is_nearest or reads_binary32) or not rounds_to_zero or low < -120 or high > 100:
         return None
     if int(powers.min(initial=0)) < max(-123 - low, -126):  # subnormals may reach an element, or be a divisor
         return None
