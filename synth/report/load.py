@@ -13,9 +13,10 @@ from synth.report.training.results import Study
 from synth.studies.areas import Areas
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.references import References
 from synth.studies.speeds import Speeds
 
-dots, energies, speeds = Dots.load, Energies.load, Speeds.load
+dots, energies, references, speeds = Dots.load, Energies.load, References.load, Speeds.load
 """The results of the studies that are part of the program."""
 
 

@@ -20,8 +20,10 @@ from synth.studies.study import Study
 
 REFERENCES = ("int8", "binary16", "bfloat16")
 """Formats of operands that the papers compare theirs with."""
-FORMATS = ("int4", "int8", "posit8_2", "ocp_e5m2", "ocp_e4m3", "e5m2b1", "hif8", "bfloat16", "binary16")
-ACCUMULATORS = ("exact", "binary32")
+FORMATS = ("int8", "ocp_e4m3", "e5m2b1", "hif8", "bfloat16", "binary16")
+ACCUMULATORS = EXACT, ROUNDED_SUM = "exact", "binary32"
+LONG = "bfloat16"
+"""A format whose exact accumulator is too long for several lanes."""
 LANES = 8
 """Lanes of the units that are not of one."""
 ROUNDED = "hif8"
@@ -61,8 +63,12 @@ class References(Study):
     file: ClassVar[Path] = Path(report.__file__).with_name("references.json")
     families: ClassVar[Sequence[Family]] = (
         Family("mac", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
-        Family("dot", FORMATS, {"accumulator": ACCUMULATORS, "lanes": LANES}, data=_DATA),
-        Family("pe", FORMATS, {"accumulator": ACCUMULATORS, "lanes": (1, LANES)}, data=_DATA),
+        Family("pe", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
+        *(
+            Family(kind, tuple(names), {"accumulator": accumulator, "lanes": LANES}, data=_DATA)
+            for accumulator, names in ((EXACT, [name for name in FORMATS if name != LONG]), (ROUNDED_SUM, FORMATS))
+            for kind in ("dot", "pe")
+        ),
         Family("encoder", (ROUNDED,), {"source": SOURCES, "rounding": PLAIN}, data=_DATA),
         Family("encoder", (ROUNDED,), {"source": SOURCES, **_RANDOM}, data=_DATA),
         Family("quantizer", (ROUNDED,), {"source": SHARING, "lanes": SHARED, **_RANDOM}, data=_DATA),
