@@ -104,9 +104,9 @@ def section(data: Measured) -> str:
     return _paragraphs(fill(text, 120), image, table("", head, rows))
 
 
-def references(data: References) -> str:
+def references(data: References | None) -> str:
     """The lines of README on int8, binary16 and bfloat16 beside other formats."""
-    return _paragraphs(fill(beside.sentence(data), 120), beside.units(data))
+    return "" if data is None else "\n" + _paragraphs(fill(beside.sentence(data), 120), beside.units(data))
 
 
 def _cell(value: Figure) -> str:
@@ -262,7 +262,7 @@ def main(arguments: Sequence[str]) -> None:
         Areas.file.write_text(text_of(results(report)), encoding="utf-8")
     data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
-    _insert(README, f"{section(data)}\n{references(load.references())}")
+    _insert(README, section(data) + references(load.references()))
     _insert(ACCURACY, accuracy())
     _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))

@@ -41,7 +41,7 @@ _DATA = (DEFAULT_DATA,)
 def unit(fmt: str, accumulator: str, lanes: int, *, registers: bool) -> Point:
     """The energy of a unit of products, without or with the registers of a processing element."""
     kind = "pe" if registers else "mac" if lanes == 1 else "dot"
-    options = {} if kind == "mac" else {"lanes": lanes}
+    options: dict[str, Any] = {} if kind == "mac" else {"lanes": lanes}
     return Point(build(kind, fmt, accumulator=accumulator, **options), data=DEFAULT_DATA)
 
 
@@ -52,8 +52,8 @@ def encoder(source: str, rounding: str) -> Point:
 
 def stochastic(source: str, place: str, lanes: int = 0) -> Point:
     """The energy of an encoder, or of a quantizer of some lanes, whose random words come from a place."""
-    kind, options = ("quantizer", {"lanes": lanes}) if lanes else ("encoder", {})
-    return Point(build(kind, ROUNDED, source=source, **options, **_RANDOM | {"random": place}), data=DEFAULT_DATA)
+    options = _RANDOM | {"random": place, **({"lanes": lanes} if lanes else {})}
+    return Point(build("quantizer" if lanes else "encoder", ROUNDED, source=source, **options), data=DEFAULT_DATA)
 
 
 @dataclass(frozen=True)

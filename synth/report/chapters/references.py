@@ -1,4 +1,4 @@
-"""The chapters on references and on roundings: formats beside int8, binary16 and bfloat16, and what random words cost."""
+"""The chapters on references and roundings: formats beside int8, binary16 and bfloat16; what random words cost."""
 
 from collections.abc import Iterator
 
