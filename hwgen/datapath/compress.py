@@ -56,18 +56,18 @@ def prefix_sum(
 ) -> Value:
     """``acc``, a constant, and rows that begin at some place: their sum, modulo ``2**width``.
 
-    The rows arrive together. The last bit of ``acc`` is the carry-in of the last adder, a parallel prefix.
+    The rows arrive together. Full adders make two rows, and a parallel prefix adds them.
     """
     chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
     columns: list[list[Bit]] = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
-    for column, bit in zip(columns[1:], acc[1:], strict=True):
+    for column, bit in zip(columns, acc, strict=True):
         column.append((FIRST, bit))
     for start, row in rows:
         for column, bit in zip(columns[start:], row, strict=False):
             column.append((arrival, bit))
-    first, second = _compressed(m, columns, 2)
+    first, second = _compressed(m, columns, 2, early_halves=True)
     chapter(m, f"Add: total {width} bits in two's complement, by parallel prefix")
-    return total(m, "total", first, second, acc[0])
+    return total(m, "total", first, second)
 
 
 def multiplied(m: Module, a: Value, b: Value) -> Value:
@@ -80,10 +80,14 @@ def multiplied(m: Module, a: Value, b: Value) -> Value:
     return product
 
 
-def _compressed(m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "") -> list[Value]:
+def _compressed(
+    m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "", *, early_halves: bool = False
+) -> list[Value]:
     """``count`` rows with the same sum, modulo 2 to the number of columns.
 
-    In each column, the three bits that arrive first go into a full adder; two that are left, into a half adder.
+    In each column, the three bits that arrive first go into a full adder; two that are left, into a half adder. With
+    ``early_halves``, of two rows, the half adder of an odd number of bits is the first one, as in Oklobdzija's method
+    (IEEE Transactions on Computers 45, 1996): the last full adder would delay its carry and sum.
     """
     rows: list[list[Value]] = [[] for _ in range(count)]
     for place, column in enumerate(columns):
@@ -91,11 +95,12 @@ def _compressed(m: Module, columns: Sequence[list[Bit]], count: int, prefix: str
             if len(column) <= count and not isinstance(column[0][1], Const):
                 break
             column.sort(key=lambda bit: bit[0])
-            times, bits = zip(*column[:3], strict=True)
+            size = 2 if early_halves and number == 0 and len(column) % 2 else 3
+            times, bits = zip(*column[:size], strict=True)
             total, carry = _added(bits)
-            last = times[-1]
+            last = times[-1] - (size == 2 and isinstance(bits[0], Const))  # x + 1 takes no gates
             time = max(times[1] + len(bits) - 2, last)  # a full adder's sum has two XORs, the second for the last bit
-            column[:3] = [(time + 1, named(m, f"{prefix}sum_{place}_{number}", total))]
+            column[:size] = [(time + 1, named(m, f"{prefix}sum_{place}_{number}", total))]
             if place + 1 < len(columns):
                 columns[place + 1].append((last + 1, named(m, f"{prefix}carry_{place + 1}_{number}", carry)))
         for row, value in itertools.zip_longest(rows, (bit for _, bit in column), fillvalue=Const(0, 1)):

@@ -11,11 +11,11 @@ from synth.proof.solver import Solver
 from synth.proof.twofold import full_adders, linear_form_of_rows
 
 _NETS = "total_half_sum", "total_generate", "total_propagate"
-"""Of a parallel prefix: sums without carries, carries, and whether a carry passes, of each place."""
+"""Of a parallel prefix: sums without carries, carries, and from place 1 on whether a carry passes, of each place."""
 
 
 class PrefixDotProof(ExactDotProof):
-    """A dot product into ``exact`` built for speed: two rows and a bit of the accumulator, added by parallel prefix.
+    """A dot product into ``exact`` built for speed: two rows, added by parallel prefix.
 
     The sum of two rows is that of their half sums and of twice the carries that places generate. Once the solver has
     shown that the prefix adds these, whatever they are, full adders place by place stand for it. A module without nets
@@ -31,34 +31,28 @@ class PrefixDotProof(ExactDotProof):
         if not all(map(self.has_word, _NETS)):
             super()._check_word(total)
             return
-        half, *carries = map(self.word, _NETS)
-        half, (generate, propagate) = half[: len(total)], (word[: len(total) - 1] for word in carries)
-        if not len(half) == len(generate) + 1 == len(propagate) + 1 == len(total):
+        size = len(total)
+        half, generate, propagate = (
+            self.word(name)[: size - less] for name, less in zip(_NETS, (0, 1, 2), strict=True)
+        )
+        if not len(half) == len(generate) + 1 == len(propagate) + 2 == size:
             raise NotShownError("the nets of the parallel prefix are shorter than the sum")
-        carry = self.acc_nets[0]
-        self._check_prefix(total, half, generate, propagate, carry)
-        netlist, word = _chained(full_adders(self.netlist), half, (0, *generate), carry)
+        self._check_prefix(total, half, generate, propagate)
+        netlist, word = _chained(full_adders(self.netlist), half, (0, *generate))
         _CompressedProof(self.design, netlist)._check_word(word)
 
     def _check_prefix(
-        self,
-        total: Sequence[int],
-        half: Sequence[int],
-        generate: Sequence[int],
-        propagate: Sequence[int],
-        carry: int,
+        self, total: Sequence[int], half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]
     ) -> None:
-        """Show that a word is the sum of half sums and carries of any two rows, and of a bit."""
-        solver, width = Solver(), len(total)
-        halves, carries, unit = (
-            solver.variable(name, bits) for name, bits in (("half", width), ("generate", width - 1), ("carry", 1))
-        )
-        words = (half, halves), (generate, carries), (propagate, halves[: width - 1] + carries), ([carry], unit)
-        known, relations = self.bound_words(solver, words)
-        relations.append((halves[: width - 1] & carries) == 0)
-        expected = halves + cat(solver.false, *carries) + unit.to(width)
+        """Show that a word is the sum of the half sums and of the carries of any two rows."""
+        solver = Solver()
+        halves, carries = solver.variable("half", len(half)), solver.variable("generate", len(generate))
+        passes = halves[1 : len(generate)] + carries[1:]  # where both are never 1, the same as one or the other
+        known, relations = self.bound_words(solver, [(half, halves), (generate, carries), (propagate, passes)])
+        relations.append((halves[: len(generate)] & carries) == 0)
         bits = cat(*solver.nets(self.netlist, known, total))
-        if solver.search(solver.all(relations).implies(bits == expected), {}) is not None:
+        claim = bits == halves + cat(solver.false, *carries)
+        if solver.search(solver.all(relations).implies(claim), {}) is not None:
             raise NotShownError("the total is not the sum of its two rows")
 
 
@@ -69,11 +63,9 @@ class _CompressedProof(ExactDotProof):
         return linear_form_of_rows(self.netlist, total)
 
 
-def _chained(
-    netlist: Netlist, first: Sequence[int], second: Sequence[int], carry: int
-) -> tuple[Netlist, tuple[int, ...]]:
-    """The netlist with full adders behind its gates, and the sum of two rows and of a bit that they make."""
-    gates, word = list(netlist.gates), []
+def _chained(netlist: Netlist, first: Sequence[int], second: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:
+    """The netlist with full adders behind its gates, and the sum of two rows that they make."""
+    gates, word, carry = list(netlist.gates), list[int](), 0
     for pair in zip(first, second, strict=True):
         addends = *pair, carry
         word.append(netlist.first_gate + len(gates))

@@ -5,33 +5,42 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, training
 from synth.report.data import Report
 from synth.report.figures import counted, listing, number, ranged
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR
 from synth.report.points import AREA, ENERGY, Point, chosen, points
-from synth.report.sections import Chart, Section
+from synth.report.sections import Chart, Section, Table
 
 ONE_SAMPLE = (
     "Some or all figures were measured under a single renaming, so that their spread is unknown. This report compares "
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
 PAGES = {
-    "area": ("Area", ("mac", "parts", "accumulators", "options")),
+    "area": ("Area", ("mac", "references", "parts", "accumulators", "options")),
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
     "dots": ("Dot products", ("dots",)),
-    "encoders": ("Encoders and rounding", ("encoders",)),
+    "encoders": ("Encoders and rounding", ("encoders", "roundings")),
     "training": ("Training", ("training",)),
     "papers": ("Claims of papers", ("claims", "paper")),
     "method": ("Method and proofs", ("method", "evidence", "failures")),
 }
 """Pages: their titles, and their chapters."""
-SUBJECTS = ("Accuracy for area", "Rounding", "Training", "Exact accumulators", "Dot products", "Energy", "Speed")
+SUBJECTS = (
+    "References",
+    "Accuracy for area",
+    "Rounding",
+    "Training",
+    "Exact accumulators",
+    "Dot products",
+    "Energy",
+    "Speed",
+)
 """Findings of chapters that the first page may have, the most important first."""
-_FINDINGS = 5
+_FINDINGS = 6
 _STUDIED = "hif8"
 YEAR = 2026
 """Year of the version, for citations."""
@@ -71,6 +80,7 @@ class Content:
         report, measured, names = self.report, self.measured, self.report.formats
         known = (
             blocks.macs(measured),
+            references.section(report),
             blocks.parts(measured),
             blocks.accumulators(measured, report.dots),
             blocks.options(measured),
@@ -80,6 +90,7 @@ class Content:
             accuracy.digits(report.accuracy),
             dots.section(report),
             blocks.encoders(measured),
+            references.roundings(report),
             training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
             papers.claims(measured),
             papers.table_2(measured),
@@ -196,6 +207,13 @@ class Content:
             charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
             found += [(chart, section, self.address(section).partition("#")[0]) for chart in charts[:1]]
         return found
+
+    @cached_property
+    def tables(self) -> list[tuple[Section, Table]]:
+        """Tables of the first page, with their chapters."""
+        return [
+            (section, table) for section in self.sections if section.anchor == "references" for table in section.tables
+        ]
 
     @property
     def verified(self) -> str:

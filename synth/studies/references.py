@@ -20,8 +20,10 @@ from synth.studies.study import Study
 
 REFERENCES = ("int8", "binary16", "bfloat16")
 """Formats of operands that the papers compare theirs with."""
-FORMATS = ("int4", "int8", "posit8_2", "ocp_e5m2", "ocp_e4m3", "e5m2b1", "hif8", "bfloat16", "binary16")
-ACCUMULATORS = ("exact", "binary32")
+FORMATS = ("int8", "ocp_e4m3", "e5m2b1", "hif8", "bfloat16", "binary16")
+ACCUMULATORS = EXACT, ROUNDED_SUM = "exact", "binary32"
+LONG = "bfloat16"
+"""A format whose exact accumulator is too long for several lanes."""
 LANES = 8
 """Lanes of the units that are not of one."""
 ROUNDED = "hif8"
@@ -39,7 +41,7 @@ _DATA = (DEFAULT_DATA,)
 def unit(fmt: str, accumulator: str, lanes: int, *, registers: bool) -> Point:
     """The energy of a unit of products, without or with the registers of a processing element."""
     kind = "pe" if registers else "mac" if lanes == 1 else "dot"
-    options = {} if kind == "mac" else {"lanes": lanes}
+    options: dict[str, Any] = {} if kind == "mac" else {"lanes": lanes}
     return Point(build(kind, fmt, accumulator=accumulator, **options), data=DEFAULT_DATA)
 
 
@@ -50,8 +52,8 @@ def encoder(source: str, rounding: str) -> Point:
 
 def stochastic(source: str, place: str, lanes: int = 0) -> Point:
     """The energy of an encoder, or of a quantizer of some lanes, whose random words come from a place."""
-    kind, options = ("quantizer", {"lanes": lanes}) if lanes else ("encoder", {})
-    return Point(build(kind, ROUNDED, source=source, **options, **_RANDOM | {"random": place}), data=DEFAULT_DATA)
+    options = _RANDOM | {"random": place, **({"lanes": lanes} if lanes else {})}
+    return Point(build("quantizer" if lanes else "encoder", ROUNDED, source=source, **options), data=DEFAULT_DATA)
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,12 @@ class References(Study):
     file: ClassVar[Path] = Path(report.__file__).with_name("references.json")
     families: ClassVar[Sequence[Family]] = (
         Family("mac", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
-        Family("dot", FORMATS, {"accumulator": ACCUMULATORS, "lanes": LANES}, data=_DATA),
-        Family("pe", FORMATS, {"accumulator": ACCUMULATORS, "lanes": (1, LANES)}, data=_DATA),
+        Family("pe", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
+        *(
+            Family(kind, tuple(names), {"accumulator": accumulator, "lanes": LANES}, data=_DATA)
+            for accumulator, names in ((EXACT, [name for name in FORMATS if name != LONG]), (ROUNDED_SUM, FORMATS))
+            for kind in ("dot", "pe")
+        ),
         Family("encoder", (ROUNDED,), {"source": SOURCES, "rounding": PLAIN}, data=_DATA),
         Family("encoder", (ROUNDED,), {"source": SOURCES, **_RANDOM}, data=_DATA),
         Family("quantizer", (ROUNDED,), {"source": SHARING, "lanes": SHARED, **_RANDOM}, data=_DATA),
