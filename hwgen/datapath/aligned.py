@@ -312,7 +312,8 @@ def _largest_of_few(
     Each possible level is looked for in all lanes at once. There, a level that has its ones and more is as good as that
     level itself, because it is not smaller.
     """
-    found, bits = Const(0, 1), [[] for _ in range(limits[1].bit_length())]
+    found: Value = Const(0, 1)
+    bits: list[list[Value]] = [[] for _ in range(limits[1].bit_length())]
     for number in range(limits[1], limits[0] - 1, -1):
         places = [place for place in range(len(bits)) if number >> place & 1]
         hits = [
