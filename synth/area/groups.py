@@ -1,8 +1,8 @@
 """The grammar of Liberty files: groups with attributes, numbers, and Boolean functions."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from math import inf, isfinite
 from operator import and_, or_, xor
 from typing import TypeVar
@@ -33,17 +33,18 @@ class Unreadable(ValueError):
 class Group:
     """``kind (argument) { attributes groups }``; its content is read when it is needed.
 
-    ``start`` and ``end`` are the places in the text of its content; ``ends`` maps opening to closing braces.
+    ``start`` is the place in the text of its content; ``ends`` maps opening to closing braces.
     """
 
     def __init__(self, text: str, ends: Mapping[int, int], kind: str = "", argument: str = "", start: int = 0):
         self.text, self.kind, self.argument = text, kind, argument
-        self._ends, self._start, self._end = ends, start, ends[start - 1]
+        self._ends, self.start, self._end = ends, start, ends[start - 1]
 
     @cached_property
-    def _content(self) -> tuple[dict[str, str], list["Group"]]:
+    def _content(self) -> tuple[dict[str, str], list["Group"], dict[str, tuple[int, int]]]:
         attributes: dict[str, str] = {}
-        groups, place = [], self._start
+        places: dict[str, tuple[int, int]] = {}
+        groups, place = [], self.start
         while place < self._end:
             match = _STATEMENT.match(self.text, place, self._end)
             if match is None:
@@ -61,12 +62,18 @@ class Group:
                 value = match["argument"] if match["value"] is None else match["value"]
                 # as in Yosys, the first of several counts
                 attributes.setdefault(match["name"], value.replace('"', "").strip())
-        return attributes, groups
+                places.setdefault(match["name"], (match.start("name"), match.end()))
+        return attributes, groups, places
 
     @property
     def attributes(self) -> Mapping[str, str]:
         """Values by name, without quotes; also the arguments of e.g. ``values (…);``."""
         return self._content[0]
+
+    @property
+    def places(self) -> Mapping[str, tuple[int, int]]:
+        """Where each attribute, without its semicolon, begins and ends in the text of the file."""
+        return self._content[2]
 
     def all(self, *kinds: str) -> Iterator["Group"]:
         """The groups of some kinds directly inside; of every kind if none is named."""
@@ -110,26 +117,22 @@ def without_comments(text: str) -> str:
     return _TOKEN.sub(lambda match: match[0] if match[0][0] == '"' else re.sub(r"[^\n]", " ", match[0]), text)
 
 
-def for_tools(text: str) -> str:
+def for_tools(text: str, edits: Iterable[tuple[int, int, str]] = ()) -> str:
     """The text as Yosys, ABC and OpenSTA read it alike; most libraries stay as they are.
 
-    OpenSTA knows no ``//`` comments, ABC takes marks of comments in strings for comments, Yosys knows no blanks
-    behind the mark of a continued line, and for ABC AND binds tighter than XOR.
+    OpenSTA knows no ``//`` comments, ABC takes marks of comments in strings for comments and knows no line end before a
+    brace, and Yosys knows no blanks behind the mark of a continued line. ``edits`` are places and their new texts.
     """
-
-    def function(match: re.Match[str]) -> str:
-        try:
-            spelled = {symbol: f"({{}}{symbol}{{}})".format for symbol in "+*^"}
-            whole = _folded(match[2], str, "!{}".format, spelled)
-        except Unreadable:
-            return match[0]
-        return f'{match[1]}"{whole}"' if "*" in whole else match[0]
-
+    pieces, place = [], 0
+    for start, end, new in sorted(edits):
+        pieces += text[place:start], new
+        place = end
+    text = "".join([*pieces, text[place:]])
     tokens = (match[0] for match in _TOKEN.finditer(text))
     if any("//" in token or (token[0] == '"' and "/*" in token) for token in tokens):
         text = re.sub(r'"[^"]*"', lambda match: re.sub("/(?=[/*])", "", match[0]), without_comments(text))
     text = re.sub(r"\\[ \t]+\n", "\\\n", text)
-    return re.sub(r'(\bfunction\s*:\s*)"([^"]*\^[^"]*)"', function, text)
+    return re.sub(r"\)(?:[ \t]|/\*[^*]*\*/)*+\n(?:\s|/\*[^*]*\*/)*+\{", ") {", text)
 
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -185,6 +188,36 @@ def _folded(
     if tokens[-1] != "the end":
         raise Unreadable(f"{tokens[-1]} is out of place in the function {shown(function)}")
     return value
+
+
+def names(function: str) -> set[str]:
+    """The pins and other nodes that a function names."""
+    return set(re.findall(r"[^\s()!'^*&+|]+", function)) - {"0", "1"}
+
+
+def canonical(function: str) -> str:
+    """The function as all tools read it: ``!`` and, in parentheses, ``*``, ``+``, ``^``; a constant only by itself."""
+
+    def invert(value: str) -> str:
+        return {"0": "1", "1": "0"}.get(value) or (value[1:] if value[0] == "!" else f"!{value}")
+
+    def joined(symbol: str, left: str, right: str) -> str:
+        for one, other in ((left, right), (right, left)):
+            if one in ("0", "1"):
+                return {"*0": "0", "+1": "1", "^1": invert(other)}.get(symbol + one, other)
+        return f"({left}{symbol}{right})"
+
+    return _folded(function, str, invert, {symbol: partial(joined, symbol) for symbol in "+*^"})
+
+
+def rewritten(statement: str, function: str) -> str | None:
+    """The canonical form of a function if not all tools read it alike as its ``statement`` has it.
+
+    ABC knows neither ``!!``, ``''``, continued lines nor constants within, and binds AND tighter than XOR.
+    """
+    whole = canonical(function)
+    odd = ("^" in function and "*" in whole) or (re.search(r"\b[01]\b", function) and function != whole)
+    return None if re.fullmatch(r'\w+\s*:\s*"(?:(?!!\s*!)[^\'\\\n"])*"', statement) and not odd else whole
 
 
 def columns(pins: Sequence[str]) -> dict[str, int]:

@@ -3,12 +3,12 @@
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from golden.refusal import BadValue
+from golden.refusal import BadValue, shown
 from hwgen.tools.files import text_of
 from synth.area import groups
 from synth.area.digest import sha256
@@ -20,9 +20,12 @@ Libraries = Mapping[tuple[str, ...], tuple["Library", ...]]
 GATES = Path(__file__).with_name("data") / "gates.lib"
 """Our own technology-neutral library; its header states how areas are computed."""
 
-LARGEST, LONGEST = 256, 10_000
-"""Most MiB of a library, unpacked, and most characters of a function."""
+LARGEST, LONGEST, MOST_INPUTS = 256, 10_000, 16
+"""Most MiB of a library, unpacked, most characters of a function, and most inputs of a cell that ABC gets."""
 
+_NAME = re.compile(r"[A-Za-z_][\w.$-]{,255}", re.ASCII)
+_LIBRARY = re.compile(r'\(\s*("[^"]*"|[\w.+-]*)\s*\)\s*\{\Z', re.ASCII)
+_REGISTERS = {"ff", "latch", "ff_bank", "latch_bank", "statetable"}
 
 INVERTER = b"\1\0"
 """Truth table of an inverter."""
@@ -37,7 +40,7 @@ class Cell:
     """Outline of a cell.
 
     ``area`` is in the library's unit. ``inputs`` lists the input pins in the file's order, ``functions`` the functions
-    of output pins in Liberty notation. A cell with a flip-flop or a latch is ``sequential``.
+    of output pins in Liberty notation; a three-state cell has none. One with a flip-flop or a latch is ``sequential``.
     """
 
     name: str
@@ -73,7 +76,7 @@ class Library:
     @cached_property
     def for_tools(self) -> str:
         """The text that tools read; see :func:`synth.area.groups.for_tools`."""
-        return groups.for_tools(self.text)
+        return groups.for_tools(self.text, (edit for found in self._all_cells for edit in _edits(self.text, *found)))
 
     @property
     def has_delays(self) -> bool:
@@ -88,16 +91,51 @@ class Library:
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
         """The cells that have an area and that synthesis may use, in the file's order."""
-        cells = (cell for cell in self.content.all("cell") if cell.attributes.get("dont_use") != "true")
-        return tuple(_cell(cell) for cell in cells if "area" in cell.attributes)
+        return tuple(cell for group, cell in self._all_cells if "area" in group.attributes and not _is_unused(group))
+
+    @cached_property
+    def _all_cells(self) -> list[tuple[Group, Cell]]:
+        return [(group, _cell(group)) for group in self.content.all("cell")]
 
 
 @cache
 def _content(text: str) -> Group:
-    found = list(groups.file(text).all("library"))
+    file = groups.file(text)
+    found = list(file.all("library"))
     if len(found) != 1:
         raise Unreadable(f"there must be one library group, not {len(found)}")
-    return found[0]
+    if outside := [*file.attributes, *(group.kind for group in file.all() if group is not found[0])]:
+        raise Unreadable(f"{shown(outside[0])} is outside the library group")
+    (library,) = found
+    if not (library.argument.isprintable() and _LIBRARY.search(library.text, 0, library.start)):
+        allowed = "printable characters, in quotes unless they are letters, digits, _, ., + and -"
+        raise Unreadable(f"the name of the library must be {allowed}, not {shown(library.argument)}")
+    return library
+
+
+def _is_unused(group: Group) -> bool:
+    return group.attributes.get("dont_use", "").lower() == "true"
+
+
+def _with_functions(group: Group) -> Iterator[Group]:
+    for inner in group.all("pin", "bus", "bundle"):
+        if "function" in inner.attributes:
+            yield inner
+        yield from _with_functions(inner)
+
+
+def _edits(text: str, group: Group, cell: Cell) -> Iterator[tuple[int, int, str]]:
+    """What tools get instead of parts of a cell, which ABC leaves out if it has ``dont_use``, whatever its value."""
+    reads_others = not cell.sequential and groups.names(" ".join(cell.functions.values())) - {*cell.inputs}
+    if "dont_use" in group.attributes:
+        if group.attributes["dont_use"] != "true":
+            yield *group.places["dont_use"], "dont_use : true" if _is_unused(group) else ""
+    elif len(cell.inputs) > MOST_INPUTS or reads_others:
+        yield group.start, group.start, " dont_use : true;"
+    for pin in _with_functions(group):
+        start, end = pin.places["function"]
+        if whole := groups.rewritten(text[start:end], pin.attributes["function"]):
+            yield start, end, f'function : "{whole}"'
 
 
 def _cell(group: Group) -> Cell:
@@ -105,16 +143,32 @@ def _cell(group: Group) -> Cell:
     for names in (re.findall(r'[^\s,"]+', pin.argument) for pin in pins):
         if len(names) > 1:
             raise Unreadable(f"the cell {group.argument} has one group for the pins {', '.join(names)}; write one each")
+    if not _NAME.fullmatch(group.argument):
+        allowed = "a letter or _, then at most 255 letters, digits, _, ., $ and -"
+        raise Unreadable(f"the name of a cell must be {allowed}, not {shown(group.argument)}")
     kinds = {child.kind for child in group.all()}
-    functions = {pin.argument: pin.attributes["function"] for pin in pins if "function" in pin.attributes}
-    if any(len(function) > LONGEST for function in functions.values()):
-        raise Unreadable(f"the cell {group.argument} has a function of more than {LONGEST:,} characters")
+    for pin in _with_functions(group):
+        function = pin.attributes["function"]
+        if len(function) > LONGEST:
+            raise Unreadable(f"the cell {group.argument} has a function of more than {LONGEST:,} characters")
+        try:
+            groups.canonical(function)
+        except Unreadable as error:
+            raise Unreadable(f"in the cell {group.argument}, {error}") from error
+        unknown = groups.names(function) - {other.argument for other in pins if other is not pin}
+        if unknown and kinds.isdisjoint(_REGISTERS | {"bus", "bundle"}):
+            problem = f"{shown(min(unknown))} in the function {shown(function)} is not another pin"
+            raise Unreadable(f"in the cell {group.argument}, {problem}")
+    area = groups.number(group.attributes.get("area", "0"), f"the area of cell {group.argument}", 0)
+    if area and not 1e-30 <= area <= 1e30:  # sums and ratios stay finite
+        raise Unreadable(f"the area of cell {group.argument} must be 0, or 1e-30 to 1e30, not {area:g}")
+    logic = [] if any("three_state" in pin.attributes for pin in pins) else pins
     return Cell(
         name=group.argument,
-        area=groups.number(group.attributes["area"], f"the area of cell {group.argument}", 0),
+        area=area,
         inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
-        functions=functions,
-        sequential=not kinds.isdisjoint({"ff", "latch", "ff_bank", "latch_bank", "statetable"}),
+        functions={pin.argument: pin.attributes["function"] for pin in logic if "function" in pin.attributes},
+        sequential=bool(kinds & _REGISTERS),
         flip_flop="ff" in kinds,
     )
 

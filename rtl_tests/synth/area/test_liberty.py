@@ -224,10 +224,24 @@ def test_ordinary_files_are_read(tmp_path, text, encoding):
     assert not re.search(r"//|\r|\ufeff|\"[^\"\n]*/\*", library.for_tools)
 
 
-def test_names_may_have_any_characters():
-    text = NAND.replace("(ND)", '("ND#1 (a)")').replace("(x)", "(x#2)")
-    assert outline(text) == [("ND#1 (a)", *outline(NAND)[0][1:])]
-    assert liberty.parse(text, "x.lib").name == "x#2"
+def test_names():
+    text = NAND.replace("(ND)", '("N-D.1$_")').replace("(x)", '("x/2 <b>")')
+    assert outline(text) == [("N-D.1$_", *outline(NAND)[0][1:])]
+    assert liberty.parse(text, "x.lib").name == "x/2 <b>"
+
+
+@pytest.mark.parametrize("name", ["3N", '"N X"', "N\x1b[31mX", "N<b>", "N\u202eX", "$nand", "$_NAND_", "N" * 257, ""])
+def test_names_of_cells_that_tools_read_as_something_else(name):
+    """Yosys's own cells begin with ``$``, and it writes a backslash before a digit; ABC ends at long names."""
+    allowed = re.escape("must be a letter or _, then at most 255 letters, digits, _, ., $ and -, not ")
+    with pytest.raises(BadValue, match=f"^liberty: x.lib is not a liberty library: the name of a cell {allowed}"):
+        liberty.parse(NAND.replace("ND", name), "x.lib")
+
+
+@pytest.mark.parametrize("name", ['"\x1b[31mred"', '"a\n b"', '"a\u202eb"', "../x", "x#2"])
+def test_names_of_libraries_that_cannot_be_shown_or_read(name):
+    with pytest.raises(BadValue, match=r"the name of the library must be printable characters, in quotes unless they"):
+        liberty.parse(NAND.replace("(x)", f"({name})"), "x.lib")
 
 
 def test_most_libraries_reach_the_tools_unchanged():
@@ -243,11 +257,117 @@ def test_functions_reach_the_tools_with_parentheses():
         "A^B": "A^B",
         "A^B+C": "A^B+C",
         "A & B": "A & B",
-        "A ^": "A ^",
+        "!(A)": "!(A)",
+        "1": "1",
     }
     for text, expected in texts.items():
-        library = liberty.Library("x", NAND.replace("!(A B)", text))
-        assert library.for_tools == NAND.replace("!(A B)", expected)
+        assert tools_get(text) == expected, text
+    assert tools_get("A*B^C", quote="") == "(A*(B^C))"
+
+
+INPUTS = " ".join(f"pin ({name}) {{ direction : input; }}" for name in "ABC")
+
+
+def tools_get(function, quote='"'):
+    """The function as tools read it; nothing else changes."""
+    cell = "library (x) {{ cell (X) {{ area : 1; {} pin (Y) {{ direction : output; function : {}; }} }} }}"
+    library = liberty.parse(cell.format(INPUTS, f"{quote}{function}{quote}"), "x.lib")
+    (written,) = re.findall('"([^"]*)"', library.for_tools)
+    assert library.for_tools == cell.format(INPUTS, f'"{written}"')
+    return written
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        ("A*B \\\n ^C", "(A*(B^C))"),
+        ("A*\\\nB+C", "((A*B)+C)"),
+        ("A\n&B", "(A*B)"),
+        ("A*B^C^0", "(A*(B^C))"),
+        ("A*!(B^1^C)", "(A*!(!B^C))"),
+        ("A*B+0", "(A*B)"),
+        ("1|A", "1"),
+        ("A 0", "0"),
+        ("A'^1", "A"),
+        ("A*C''", "(A*C)"),
+        ("!(!(B^C))A", "((B^C)*A)"),
+        ("! !A", "A"),
+        ("(A B)'", "!(A*B)"),
+    ],
+)
+def test_functions_that_abc_cannot_read_are_rewritten(function, expected):
+    assert tools_get(function) == expected
+    for text in (function.replace("\\", " "), expected):
+        table = groups.evaluate(text, groups.columns("ABC"), 8)
+        assert table == groups.evaluate(function.replace("\\", " "), groups.columns("ABC"), 8)
+
+
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("A*Q", "'Q' in the function 'A*Q' is not another pin"),
+        ("Y", "'Y' in the function 'Y' is not another pin"),
+        ("", "the end is out of place in the function ''"),
+        ("A**B", "* is out of place in the function 'A**B'"),
+        ("(A", "a parenthesis is never closed in the function '(A'"),
+    ],
+)
+def test_functions_that_no_tool_reads(function, problem):
+    sentence = re.escape(f"liberty: x.lib is not a liberty library: in the cell ND, {problem}")
+    with pytest.raises(BadValue, match=f"^{sentence}$"):
+        liberty.parse(NAND.replace("!(A B)", function), "x.lib")
+
+
+def test_cells_that_abc_cannot_use_are_marked():
+    """ABC leaves a cell out that has ``dont_use``, even if it is false."""
+    many = NAND.replace("area : 4;", "area : 4;" + "".join(f" pin (C{n}) {{ direction : input; }}" for n in range(15)))
+    for text in (NAND.replace("input", "inout"), many):
+        assert liberty.parse(text, "x.lib").for_tools == text.replace("(ND) {", "(ND) { dont_use : true;")
+    for stated, used in (("TRUE", False), ("true", False), ('"true"', False), ("false", True), ("FALSE", True)):
+        text = NAND.replace("area : 4;", f"area : 4; dont_use : {stated};") + " "
+        library = liberty.Library("x", text)
+        assert len(library.cells) == used
+        kept = "" if used else f"dont_use : {stated.lower()}"
+        assert library.for_tools == text.replace(f"dont_use : {stated}", kept)
+
+
+def test_a_cell_with_three_states_is_no_gate():
+    text = NAND.replace("function :", 'three_state : "A"; function :')
+    library = liberty.parse(text, "x.lib")
+    assert library.cells[0].functions == {}
+    assert library.for_tools == text
+    assert liberty.nand2_area([library]) is None
+
+
+@pytest.mark.parametrize("area", ["1e-320", "1e300"])
+def test_areas_whose_sums_and_ratios_are_no_numbers(area):
+    with pytest.raises(BadValue, match=r"the area of cell ND must be 0, or 1e-30 to 1e30, not [\d.e+-]+$"):
+        liberty.parse(NAND.replace("area : 4", f"area : {area}"), "x.lib")
+
+
+@pytest.mark.parametrize("between", ["\n", " \n ", "/* ( */\n/* { */ ", " // ) {\n", "\n\n"])
+def test_braces_on_the_next_line(between):
+    assert liberty.parse(NAND.replace("(ND) {", f"(ND){between}{{"), "x.lib").for_tools == NAND
+
+
+def test_statements_outside_the_library():
+    for text in ("x : 1;\n" + NAND, NAND + "x () { }"):
+        with pytest.raises(BadValue, match=r"'x' is outside the library group$"):
+            liberty.parse(text, "x.lib")
+
+
+def test_odd_functions_have_the_area_of_plain_ones(tmp_path, capsys):
+    """Through the tools: the same figures, and a proof that the module of these cells is the same."""
+    areas = set()
+    for name, function in (("ref", '"A*(B^C)"'), ("bare", "A*B^C "), ("odd", "\"A*\\\nB^!(!(C''))^0\"")):
+        cell = f"cell (X9) {{ area : 0.25; {INPUTS} pin (Y) {{ direction : output; function : {function}; }} }}"
+        (tmp_path / name).write_text(liberty.GATES.read_text().replace("(gates) {", "(gates)\n{ " + cell))
+        words = ["decoder", "--format", "ocp_e4m3", "--liberty", str(tmp_path / name)]
+        assert main(["area", *words, "--renamings", "1", "--jobs", "1"]) == 0
+        areas.add(capsys.readouterr().out)
+        assert main(["verify", *words]) == 0
+        capsys.readouterr()
+    assert len(areas) == 1
 
 
 def test_a_nand_without_an_area_is_no_unit():
