@@ -325,6 +325,9 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         text = "folder for the evidence (default: %(default)s)"
         sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=text)
         _add_jobs(sub)
+        if name == TILE.name:
+            sub.add_argument("--json", action="store_true", help="print the evidence of tile and parts as JSON")
+            continue
         if name == "all":
             text = "modules whose names match, e.g. '*_mac_binary16' (default: *)"
             sub.add_argument("--only", metavar="PATTERN[,...]", default="*", help=text)

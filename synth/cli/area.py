@@ -4,9 +4,12 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.block import Design
+from hwgen.tile.block import TileDesign
+from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY, TARGETS, check_target
+from synth.area.tile import TileJob
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
 from synth.report.figures import counted
 
@@ -20,7 +23,12 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
     options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
-    return measure_and_print(design, arguments, lambda text: area_jobs(design, text, targets, *options), _table)
+    make = TileJob if isinstance(design, TileDesign) else Job
+
+    def plan(text: str) -> list[Job]:
+        return area_jobs(design, text, targets, *options, make=make)
+
+    return measure_and_print(design, arguments, plan, _table)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:
