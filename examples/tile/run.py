@@ -22,9 +22,10 @@ HERE = Path(__file__).resolve().parent
 FORMAT, ROWS, COLUMNS = "ocp_e4m3", 4, 4
 SHAPES = [(19, 50, 13), (4, 64, 4), (8, 1, 9)]
 """Rows, products and columns of the matrices."""
+FILES = ("bench.v", "accelerator.v", "tile.v")
 COMPILE = {
-    "icarus": "iverilog -g2005 -o bench bench.v accelerator.v tile.v",
-    "verilator": "verilator --binary --timing -Wno-fatal --top-module bench -o ../bench bench.v accelerator.v tile.v",
+    "icarus": "iverilog -g2005 -o bench",
+    "verilator": "verilator --binary --timing -Wno-fatal -CFLAGS -O0 --output-split 0 -o ../bench",
 }
 
 
@@ -93,10 +94,12 @@ def main(choice: str | None = None) -> int:
     rng, wrong = np.random.default_rng(1), 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for file in ("bench.v", "accelerator.v"):
+        for file in FILES[:2]:
             (folder / file).write_text((HERE / file).read_text())
         (folder / "tile.v").write_text(design.verilog())
-        subprocess.run(COMPILE[simulator].split(), cwd=folder, env=environment, check=True, capture_output=True)
+        subprocess.run(
+            [*COMPILE[simulator].split(), *FILES], cwd=folder, env=environment, check=True, capture_output=True
+        )
         for rows, products, columns in SHAPES:
             a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((rows, products), (products, columns)))
             a, b = (np.where(rng.random(codes.shape) < 0.99, codes & ~np.uint8(0x41), codes) for codes in (a, b))

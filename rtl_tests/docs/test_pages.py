@@ -49,9 +49,9 @@ import golden
 import hwgen
 from golden.refusal import Refusal
 from hwgen.__main__ import COMMANDS, main
-from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.parser import parser
 from hwgen.simulate.simulators import available
+from hwgen.tile.block import EVERY
 from rtl_tests.support.paths import ROOT
 from synth.sweep import space
 
@@ -261,7 +261,7 @@ def whole(command: str, *rest: str) -> list[str]:
     words = [command, *rest]
     if command in ("generate", "area", "energy", "verify", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
-        has_format = block != "all" and (block not in BLOCKS or BLOCKS[block].formats)
+        has_format = block != "all" and (block not in EVERY or EVERY[block].formats)
         words = [command, block, *(["--format", "hif8"] if has_format else []), *options]
     try:
         GRAMMAR.parse_args(words)
