@@ -25,7 +25,8 @@ SHAPES = [(19, 50, 13), (4, 64, 4), (8, 1, 9)]
 FILES = ("bench.v", "accelerator.v", "tile.v")
 COMPILE = {
     "icarus": "iverilog -g2005 -o bench",
-    "verilator": "verilator --binary --timing -Wno-fatal -CFLAGS -O0 --output-split 0 -o ../bench",
+    "verilator": "verilator --binary --timing -Wno-fatal -CFLAGS -std=c++20 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include "
+    "-o ../bench",
 }
 
 

@@ -114,6 +114,9 @@ NOT_RUN = {
         "python -m examples.training --small",
         "python -m examples.training --dask tcp://127.0.0.1:8786",
     ),
+    "docs/tile.md": (
+        "hwgen area tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --target ecp5",
+    ),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",
         "make exhaustive",
