@@ -26,7 +26,8 @@ Product = Callable[[Sequence[int], Sequence[int]], list[int]]
 
 def reference(design: Design) -> Reference:
     """The reference model of a design: that of a tile, or of a block of the catalogue."""
-    return {**REFERENCES, "tile": TileReference}[design.kind](design)
+    models: dict[str, type[Reference]] = {**REFERENCES, "tile": TileReference}
+    return models[design.kind](design)
 
 
 @dataclass(frozen=True)

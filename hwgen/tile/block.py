@@ -80,18 +80,18 @@ class Tile(Checked, wiring.Component):
         self.rows = check_integer("rows", rows, 1, MAX_SIDE)
         self.columns = check_integer("columns", columns, 1, MAX_SIDE)
         sums: dict[str, Any] = {"accumulator": accumulator, "terms": terms, "zero": zero, "block_scale": block_scale}
-        structure = {"fabric": fabric, "optimize": optimize, "carry_save": carry_save, "stages": stages}
+        structure: dict[str, Any] = {"fabric": fabric, "optimize": optimize, "carry_save": carry_save, "stages": stages}
         formats = (a_format,) if b_format is None else (a_format, b_format)
         self.pe = PE.design(*formats, lanes=lanes, **sums, **structure)
         core = self.pe.core
         for option in (*PE.formats, *_OF_PE):
             setattr(self, option.attribute, getattr(core, option.attribute))
         self.readout = self._readout(formats, target, rounding, overflow)
-        self.target = None if self.readout is None else self.readout.core.target
-        self.rounding, self.overflow = (
-            (None, None) if self.readout is None else (self.readout.core.rounding, self.readout.core.overflow)
-        )
-        result = core.accumulator_width if self.target is None else self.target.width
+        chosen = None if self.readout is None else self.readout.core
+        self.target: Format | None = None if chosen is None else chosen.target
+        self.rounding: Any = None if chosen is None else chosen.rounding
+        self.overflow: Any = None if chosen is None else chosen.overflow
+        result = self.result_width
         streams = (("a", In, self.rows * self.width("a")), ("b", In, self.columns * self.width("b")))
         members: dict[str, Any] = {}
         for name, flow, bits in (*streams, ("y", Out, self.columns * result)):
@@ -107,6 +107,7 @@ class Tile(Checked, wiring.Component):
     terms: int | None
     stages: int
     block_scale: Format | None
+    zero: str
 
     def _readout(self, formats: tuple[Format | str, ...], target: Any, rounding: Any, overflow: Any) -> Design | None:
         chosen = {"rounding": rounding, "overflow": overflow}
@@ -125,8 +126,6 @@ class Tile(Checked, wiring.Component):
             raise BadValue("rounding", f"must need no random bits, which a tile does not have, as {rounding!r} does")
         return readout
 
-    zero: str
-
     @property
     def exact(self) -> ExactAccumulator | None:
         """The ``exact`` accumulator; None if it is another one."""
@@ -144,7 +143,8 @@ class Tile(Checked, wiring.Component):
     @property
     def result_width(self) -> int:
         """Bits of an element of stream ``y``."""
-        return self.pe.core.accumulator_width if self.target is None else self.target.width
+        width: int = self.pe.core.accumulator_width if self.target is None else self.target.width
+        return width
 
     @property
     def depth(self) -> int:
@@ -184,10 +184,10 @@ class TileDesign(Design[Tile]):
     def glue(self) -> str:
         """Text of the tile's own module."""
         core = self.core
-        pins = tuple(tuple((port.name, port.width) for port in core.pins(side)) for side in ("a", "b"))
+        a, b = (tuple((port.name, port.width) for port in core.pins(side)) for side in ("a", "b"))
         result = None if core.target is None else output(core.target)
-        accumulator = core.pe.core.accumulator_width
-        shape = Shape(self.name, core.rows, core.columns, *pins, accumulator, core.result_width, core.depth, result)
+        accumulator: int = core.pe.core.accumulator_width
+        shape = Shape(self.name, core.rows, core.columns, a, b, accumulator, core.result_width, core.depth, result)
         return text(shape, self.header)
 
     def verilog(self) -> str:

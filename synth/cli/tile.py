@@ -21,7 +21,7 @@ def verify(design: TileDesign, arguments: argparse.Namespace) -> int:
         check_writable(Path(arguments.output))
         store = EvidenceStore(Path(arguments.output))
     progress = Progress()
-    progress.start(len(design.parts) + 1)
+    progress.start(len(design.parts) + 2)  # a line at most every few seconds, also for the last check
     try:
         records = verify_tile(design, store, lambda name: progress.advance(f"checking {name}"), arguments.jobs)
     finally:
