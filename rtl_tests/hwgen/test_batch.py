@@ -59,7 +59,8 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
         ),
         (
             '[[module]]\nblock = "adder"\nformat = "hif8"',
-            "1: block must be one of decoder, encoder, quantizer, mac, dot, pe, readout, amax, random, tile, not 'adder'",
+            "1: block must be one of decoder, encoder, quantizer, mac, dot, pe, readout, amax, random, tile, "
+            "not 'adder'",
         ),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
         ('[[module]]\nformat = "hif8"', "module 1 needs a key 'block'"),
