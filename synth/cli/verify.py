@@ -63,7 +63,9 @@ _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
     if isinstance(design, TileDesign):
-        return tile.verify(design, arguments)
+        with about("--verdicts"):
+            verdicts = Verdicts(arguments.verdicts, [])
+        return tile.verify(design, arguments, verdicts.has)
     check_jobs(arguments.jobs)
     user = sources(arguments)
     with about("-o"):

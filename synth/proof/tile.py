@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from bitwuzla import Bitwuzla, Option, Options, Parser, Result, TermManager
 
+from hwgen.blocks.block import Design
 from hwgen.netlist.emit import Port
 from hwgen.tile.block import TileDesign
 from hwgen.tools import yosys
@@ -20,7 +21,7 @@ from synth.area.digest import fingerprint, sha256
 from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, PROVED, UNPROVED, Evidence, EvidenceStore
 from synth.proof.gates import NetlistError
 from synth.proof.streams import WATCH, Watcher
-from synth.proof.verify import begin, emitted, tools, verify
+from synth.proof.verify import begin, emitted, require, tools, verify
 
 METHOD = (
     "the element and the readout by their own proofs; streams, skew and queue by induction over cycles, for all inputs "
@@ -147,18 +148,27 @@ def _holds(parser: Parser, solver: Bitwuzla, number: int, cycle: int) -> bool:
 
 
 def verify_tile(
-    design: TileDesign, store: EvidenceStore, report: Callable[[str], None], workers: int | None = None
+    design: TileDesign,
+    store: EvidenceStore,
+    report: Callable[[str], None],
+    workers: int | None = None,
+    is_known: Callable[[Design], bool] = lambda _: False,
 ) -> list[Evidence]:
-    """Check a tile, and its parts unless the store has their verdicts; return the records, that of the tile last.
+    """Check a tile and its parts; return the records, that of the tile last.
 
-    ``report`` is called with what is being checked.
+    The parts are checked under their own names, which are the same in other tiles, unless the store has their verdicts,
+    or they are known to be equal: these have no record. ``report`` is called with what is being checked.
     """
     records = []
-    for part in design.parts:
-        subject = emitted(part)
+    for alone, part in zip(design.own_parts, design.parts, strict=True):
+        subject = emitted(alone)
+        renamed = re.sub(rf"\b{alone.name}\b", part.name, subject.verilog)
+        require(renamed == part.verilog(), f"{part.name} differs from {alone.name}")
+        if is_known(alone):
+            continue
         record = begin(subject, store)
         if record.verdict not in (EQUAL, DIFFERENT):
-            report(part.name)
+            report(alone.name)
             record = verify(subject, subject.netlist(), store, workers)
         records.append(record)
     report(design.name)
