@@ -77,7 +77,7 @@ class TileState:
         self._inputs: dict[str, Beat | None] = {"a": None, "b": None}
         self._beats: list[tuple[int, int]] = []
         self._below: list[list[int] | None] = [None] * (self.tile.rows - 1)  # results of products that end in a row
-        self._way: deque[Beat | None] = deque([None] * (self.tile.stages + 2))
+        self._way: deque[Beat | None] = deque([None] * (self.tile.depth - 2))
         self._queue: deque[Beat] = deque()
 
     @property

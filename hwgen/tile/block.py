@@ -22,6 +22,7 @@ from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.goal import AREA, ASIC
 from hwgen.netlist.component import Checked
 from hwgen.netlist.emit import Port
+from hwgen.netlist.pipeline import MAX_STAGES
 from hwgen.tile.verilog import Shape, text
 
 MAX_SIDE = 64
@@ -50,6 +51,8 @@ class Tile(Checked, wiring.Component):
     target, rounding, overflow
         With accumulator ``exact``: what a readout rounds the results to: see :class:`hwgen.Readout`. By default the
         results are the bits of the accumulators.
+    readout_stages : int
+        Ranks of registers in a readout, 0 to 16.
 
     Attributes
     ----------
@@ -76,6 +79,7 @@ class Tile(Checked, wiring.Component):
         target: Format | str | None = None,
         rounding: str | None = None,
         overflow: str | None = None,
+        readout_stages: int = 0,
     ):
         self.rows = check_integer("rows", rows, 1, MAX_SIDE)
         self.columns = check_integer("columns", columns, 1, MAX_SIDE)
@@ -86,6 +90,7 @@ class Tile(Checked, wiring.Component):
         core = self.pe.core
         for option in (*PE.formats, *_OF_PE):
             setattr(self, option.attribute, getattr(core, option.attribute))
+        self.readout_stages = check_integer("readout_stages", readout_stages, 0, MAX_STAGES)
         self.readout = self._readout(formats, target, rounding, overflow)
         chosen = None if self.readout is None else self.readout.core
         self.target: Format | None = None if chosen is None else chosen.target
@@ -110,7 +115,7 @@ class Tile(Checked, wiring.Component):
     zero: str
 
     def _readout(self, formats: tuple[Format | str, ...], target: Any, rounding: Any, overflow: Any) -> Design | None:
-        chosen = {"rounding": rounding, "overflow": overflow}
+        chosen = {"rounding": rounding, "overflow": overflow, "readout_stages": self.readout_stages or None}
         if target is None:
             for argument, value in chosen.items():
                 if value is not None:
@@ -119,6 +124,8 @@ class Tile(Checked, wiring.Component):
         if self.accumulator != "exact":
             raise BadValue("target", f"needs accumulator 'exact', not {self.accumulator!r}: others are rounded already")
         given = {argument: value for argument, value in chosen.items() if value is not None}
+        if given.pop("readout_stages", None):
+            given |= {"stages": self.readout_stages, "reset": "none"}
         if self.zero != IEEE:
             given["zero"] = self.zero
         readout = READOUT.design(*formats, target=target, terms=self.terms, **given)
@@ -149,7 +156,7 @@ class Tile(Checked, wiring.Component):
     @property
     def depth(self) -> int:
         """Rows of results that are between an element's last step and the receiver, at most."""
-        return self.stages + 4
+        return self.stages + 4 + self.readout_stages
 
     @property
     def most_beats(self) -> int | None:
@@ -173,7 +180,7 @@ class TileDesign(Design[Tile]):
     @property
     def latency(self) -> int:
         """Cycles from the last beat of a product at the inputs to its first row at the outputs, without stalls."""
-        return self.core.stages + 4
+        return self.core.depth
 
     @property
     def own_parts(self) -> tuple[Design, ...]:
@@ -191,7 +198,8 @@ class TileDesign(Design[Tile]):
         a, b = (tuple((port.name, port.width) for port in core.pins(side)) for side in ("a", "b"))
         result = None if core.target is None else output(core.target)
         accumulator: int = core.pe.core.accumulator_width
-        shape = Shape(self.name, core.rows, core.columns, a, b, accumulator, core.result_width, core.depth, result)
+        cycles = core.stages + 1, core.readout_stages, core.depth
+        shape = Shape(self.name, core.rows, core.columns, a, b, accumulator, core.result_width, *cycles, result)
         return text(shape, self.header)
 
     def verilog(self) -> str:
@@ -226,6 +234,11 @@ _RESULT = tuple(
 )
 
 
+READOUT_STAGES = Option(
+    "readout-stages", int, "with --to: ranks of registers in a readout", range(MAX_STAGES + 1), suffix="_r{}"
+)
+
+
 def _title(core: Tile) -> str:
     return f"Tile of {core.rows} x {core.columns} processing elements: matrix products of {operands(core)}"
 
@@ -255,7 +268,7 @@ TILE = TileBlock(
     "matrix unit: rows and columns of processing elements, with streams of operands and results",
     Tile,
     PE.formats,
-    (ROWS, COLUMNS, *_OF_PE, *_RESULT),
+    (ROWS, COLUMNS, *_OF_PE, *_RESULT, READOUT_STAGES),
     clocked=True,
     title=_title,
     lines=_lines,

@@ -35,7 +35,9 @@ class Shape:
     b_pins: Pins
     accumulator: int  # bits of an accumulator
     result: int  # bits of a result
-    depth: int  # rows of the queue; the latency of an element is three less
+    delay: int  # cycles from an element's step to its accumulator
+    ranks: int  # of registers in a readout
+    depth: int  # rows of the queue
     output: str | None  # output port of the readout; None if there is none
 
     @property
@@ -47,11 +49,6 @@ class Shape:
     def b(self) -> int:
         """Bits of an element of stream ``b``."""
         return sum(width for _, width in self.b_pins)
-
-    @property
-    def delay(self) -> int:
-        """Cycles from an element's step to its accumulator."""
-        return self.depth - 3
 
 
 def text(shape: Shape, header: Sequence[str]) -> str:
@@ -159,25 +156,33 @@ def _slices(pins: Pins, bus: str, low: int) -> Iterator[str]:
 
 
 def _columns(shape: Shape) -> Iterator[str]:
-    delay, rows = shape.delay, shape.rows
+    delay, rows, ranks = shape.delay, shape.rows, shape.ranks
     is_next = [f"row[{row}]" if rows > 1 else "row" for row in range(rows)]
     yield f"  // Columns: the accumulators of a row are complete {delay} cycle{'s' if delay > 1 else ''} after its end."
     yield f"  reg {span(delay)}ending;"
     yield f"  reg {span(rows)}row;  // which row is next"
     yield "  reg filled, filled_last;"
-    yield f"  wire due = ending{f'[{delay - 1}]' if delay > 1 else ''};"
+    if ranks:
+        yield f"  reg {span(ranks)}rounding, rounding_last;  // in the readouts, by the cycles since they were filled"
+    yield f"  wire due = {_last('ending', delay)};"
     yield "  always @(posedge clk) begin"
-    yield f"    ending <= {{ending[{delay - 2}:0], ends}};" if delay > 1 else "    ending <= ends;"
+    yield f"    ending <= {_shifted('ending', delay, 'ends')};"
     if rows > 1:
         yield f"    if (due) row <= {{row[{rows - 2}:0], row[{rows - 1}]}};"
     yield "    filled <= due;"
     yield f"    filled_last <= {is_next[-1]};"
+    for name, source in (("rounding", "filled"), ("rounding_last", "filled_last")) if ranks else ():
+        yield f"    {name} <= {_shifted(name, ranks, source)};"
     yield "    if (rst) begin"
     yield f"      ending <= {delay}'b0;"
     yield f"      row <= {rows}'b1;"
     yield "      filled <= 1'b0;"
+    if ranks:
+        yield f"      rounding <= {ranks}'b0;"
     yield "    end"
     yield "  end"
+    if ranks:
+        yield "  /* verilator lint_off PINCONNECTEMPTY */"
     for column in range(shape.columns):
         choice = [f"({{{shape.accumulator}{{{is_next[row]}}}}} & acc_{row}_{column})" for row in range(rows)]
         yield f"  reg {span(shape.accumulator)}column_{column};"
@@ -188,7 +193,20 @@ def _columns(shape: Shape) -> Iterator[str]:
             yield f"  assign result_{column} = column_{column};"
         else:
             unit = f"{shape.name}_readout readout_{column}"
-            yield f"  {unit} (.acc(column_{column}), .{shape.output}(result_{column}));"
+            clocked = ".clk(clk), .in_valid(filled), .out_valid(), " if ranks else ""
+            yield f"  {unit} ({clocked}.acc(column_{column}), .{shape.output}(result_{column}));"
+    if ranks:
+        yield "  /* verilator lint_on PINCONNECTEMPTY */"
+
+
+def _shifted(register: str, width: int, source: str) -> str:
+    """The next value of a register that shifts; its lowest bit is the latest."""
+    return f"{{{register}[{width - 2}:0], {source}}}" if width > 1 else source
+
+
+def _last(register: str, width: int) -> str:
+    """Its highest bit."""
+    return f"{register}[{width - 1}]" if width > 1 else register
 
 
 def _queue(shape: Shape) -> Iterator[str]:
@@ -198,14 +216,17 @@ def _queue(shape: Shape) -> Iterator[str]:
     yield f"  // Queue: {depth} rows, which cover the way from an element's step to here. The oldest row is number 0."
     yield f"  reg {span(depth)}used;"
     yield f"  reg {span(count)}held;  // rows in the queue, and on the way to it"
-    yield f"  wire {span(width)}queue_in = {{filled_last, {results}}};"
+    arrives, is_last = (
+        _last(f"rounding{what}", shape.ranks) if shape.ranks else f"filled{what}" for what in ("", "_last")
+    )
+    yield f"  wire {span(width)}queue_in = {{{is_last}, {results}}};"
     yield "  wire leaves = used[0] & y_tready;"
     yield f"  wire {span(count)}held_next = held + {{{count - 1}'b0, ends}} - {{{count - 1}'b0, leaves}};"
     yield "  always @(posedge clk) begin"
     yield "    held <= held_next;"
     yield f"    step <= held_next != {count}'d{depth};"
-    yield f"    if (filled & ~leaves) used <= {{used[{depth - 2}:0], 1'b1}};"
-    yield f"    if (leaves & ~filled) used <= {{1'b0, used[{depth - 1}:1]}};"
+    yield f"    if ({arrives} & ~leaves) used <= {{used[{depth - 2}:0], 1'b1}};"
+    yield f"    if (leaves & ~{arrives}) used <= {{1'b0, used[{depth - 1}:1]}};"
     yield "    if (rst) begin"
     yield f"      held <= {count}'d0;"
     yield "      step <= 1'b1;"
@@ -213,8 +234,7 @@ def _queue(shape: Shape) -> Iterator[str]:
     yield "    end"
     yield "  end"
     for place in reversed(range(depth)):
-        is_last = place == depth - 1
-        source = "queue_in" if is_last else f"used[{place + 1}] & leaves ? queue_{place + 1} : queue_in"
+        source = "queue_in" if place == depth - 1 else f"used[{place + 1}] & leaves ? queue_{place + 1} : queue_in"
         yield f"  reg {span(width)}queue_{place};"
         yield f"  always @(posedge clk) if (leaves | ~used[{place}]) queue_{place} <= {source};"
     yield "  assign y_tvalid = used[0];"

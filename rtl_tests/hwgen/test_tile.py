@@ -20,7 +20,16 @@ from rtl_tests.support.optional import NEEDS_ICARUS
 DESIGNS = [
     TILE.design("ocp_e4m3", rows=2, columns=3, accumulator="exact", target="binary32"),
     TILE.design("e2m1", rows=3, columns=2, lanes=4, block_scale="e8m0", stages=1),
-    TILE.design("hif8", rows=1, columns=1, accumulator="exact", terms=3, target="hif8", rounding="ties_to_away"),
+    TILE.design(
+        "hif8",
+        rows=1,
+        columns=1,
+        accumulator="exact",
+        terms=3,
+        target="hif8",
+        rounding="ties_to_away",
+        readout_stages=2,
+    ),
 ]
 MORE = [
     TILE.design("hif8", rows=4, columns=4),
@@ -28,7 +37,9 @@ MORE = [
     TILE.design("e5m2b1", rows=2, columns=2, accumulator="exact", terms=40, lanes=3, carry_save=True),
     TILE.design("ocp_e5m2", rows=1, columns=4, accumulator="binary16", stages=3, zero="positive"),
     TILE.design("int8", rows=5, columns=1, accumulator="exact", target="ocp_e4m3", overflow="saturate"),
-    TILE.design("ocp_e4m3", rows=2, columns=2, lanes=4, fabric="fpga", accumulator="exact", target="bfloat16"),
+    TILE.design(
+        "ocp_e4m3", rows=2, columns=2, lanes=4, fabric="fpga", accumulator="exact", target="bfloat16", readout_stages=1
+    ),
     TILE.design("ocp_e4m3", rows=8, columns=8, accumulator="exact", target="binary32", stages=1),
 ]
 SMALL = DESIGNS[0]
@@ -90,6 +101,8 @@ def test_throughput():
         (["--columns", "65"], "--columns must be an integer from 1 to 64, not 65"),
         (["--to", "hif8"], "--to needs accumulator 'exact', not 'binary32': others are rounded already"),
         (["--rounding", "ties_to_even"], "--rounding needs --to, and accumulator 'exact'"),
+        (["--readout-stages", "1"], "--readout-stages needs --to, and accumulator 'exact'"),
+        (["--readout-stages", "17"], "--readout-stages must be an integer from 0 to 16, not 17"),
         (
             ["--accumulator", "exact", "--to", "hif8", "--rounding", "stochastic"],
             "--rounding must need no random bits, which a tile does not have, as 'stochastic' does",

@@ -40,7 +40,7 @@ class Watcher:
         self.rows, self.columns, self.depth = tile.rows, tile.columns, tile.depth
         self.a, self.b = tile.width("a"), tile.width("b")
         self.acc, self.result = tile.pe.core.accumulator_width, tile.result_width
-        self.cycles = tile.stages + 1
+        self.cycles, self.ranks = tile.stages + 1, tile.readout_stages
         self.cut_outputs: list[tuple[str, int]] = []
         """Pins that the cut parts drive."""
         self.inner: dict[str, int] = {}
@@ -209,9 +209,22 @@ class Watcher:
             pin = f"{unit}.{output(self.tile.readout.core.target)}"
             self.cut_outputs.append((pin, self.result))
             words.append(self._net(pin))
+            if self.ranks:
+                self.cut_outputs.append((f"{unit}.out_valid", 1))
+                self.require(f"{unit}.clk", f"{self.read(f'{unit}.clk', 1)} == clk")
+                self.require(f"{unit}.in_valid", f"!column_is || {self.read(f'{unit}.in_valid', 1)}")
         self.relate("filled", 1, "column_is")
         self.relate("filled_last", 1, "column_last", "column_is")
-        yield f"  wire {span(total + 1)}arriving = {{column_last, {', '.join(reversed(words))}}};"
+        yield "  wire arrives_0 = column_is, arrives_last_0 = column_last;"
+        for rank in range(1, self.ranks + 1):  # rows in the readouts, which give results of what they read
+            yield from self._clocked(f"arrives_{rank}", 1, f"arrives_{rank - 1}", "1'b0")
+            yield from self._clocked(f"arrives_last_{rank}", 1, f"arrives_last_{rank - 1}")
+            place = f"[{rank - 1}]" if self.ranks > 1 else ""
+            self.require("register rounding", f"{self.read('rounding', self.ranks)}{place} == arrives_{rank}")
+            last = f"{self.read('rounding_last', self.ranks)}{place} == arrives_last_{rank}"
+            self.require("register rounding_last", f"!arrives_{rank} || {last}")
+        yield f"  wire arrives = arrives_{self.ranks};"
+        yield f"  wire {span(total + 1)}arriving = {{arrives_last_{self.ranks}, {', '.join(reversed(words))}}};"
         yield from self._queue(total + 1)
 
     def _queue(self, width: int) -> Iterator[str]:
@@ -219,15 +232,17 @@ class Watcher:
         bits = (2 * depth).bit_length()
         yield "  wire leaves = y_tvalid && y_tready;"
         yield f"  wire {span(bits)}after = count - leaves;"
-        yield from self._clocked("count", bits, "after + column_is", f"{bits}'d0")
+        yield from self._clocked("count", bits, "after + arrives", f"{bits}'d0")
         for place in reversed(range(depth)):
             kept = f"(leaves ? result_{place + 1} : result_{place})" if place < depth - 1 else f"result_{place}"
-            yield from self._clocked(f"result_{place}", width, f"column_is && after == {place} ? arriving : {kept}")
+            yield from self._clocked(f"result_{place}", width, f"arrives && after == {place} ? arriving : {kept}")
             self.relate(f"queue_{place}", width, f"result_{place}", f"count > {place}")
             used = self.read("used", depth)
             self.require("register used", f"{used}[{place}] == (count > {place})")
-        dues = " + ".join(f"(|due_{age})" for age in range(1, self.cycles + 1))
-        yield f"  wire {span(bits)}underway = count + column_is + {dues};"
+        ways = [f"(|due_{age})" for age in range(1, self.cycles + 1)] + [
+            f"arrives_{rank}" for rank in range(self.ranks + 1)
+        ]
+        yield f"  wire {span(bits)}underway = count + {' + '.join(ways)};"
         yield f"  wire room = underway < {depth};"
         self.relate("held", depth.bit_length(), "underway")
         self.relate("step", 1, "room")

@@ -14,13 +14,24 @@ from synth.proof.gates import NetlistError
 from synth.proof.streams import Watcher
 from synth.proof.tile import Model, verify_around, verify_tile
 
-SMALL = TILE.design("e2m1", rows=2, columns=2, accumulator="exact", terms=4, target="e2m1", name="little")
+SUMS = {"accumulator": "exact", "terms": 4, "target": "e2m1", "readout_stages": 1}
+SMALL = TILE.design("e2m1", rows=2, columns=2, **SUMS, name="little")
 MORE = [
     (("hif8",), {"rows": 1, "columns": 1, "accumulator": "binary32"}),
     (("ocp_e4m3", "ocp_e5m2"), {"rows": 2, "columns": 3, "accumulator": "exact", "target": "binary32", "stages": 2}),
     (("e2m1",), {"rows": 3, "columns": 2, "accumulator": "binary32", "lanes": 4, "block_scale": "e8m0"}),
     (("ocp_e4m3+ocp_e5m2",), {"rows": 2, "columns": 2, "accumulator": "aligned25", "lanes": 2, "stages": 1}),
-    (("ocp_e4m3",), {"rows": 4, "columns": 4, "accumulator": "exact", "carry_save": True, "target": "ocp_e4m3"}),
+    (
+        ("ocp_e4m3",),
+        {
+            "rows": 4,
+            "columns": 4,
+            "accumulator": "exact",
+            "carry_save": True,
+            "target": "ocp_e4m3",
+            "readout_stages": 3,
+        },
+    ),
 ]
 SCALED = {"lanes": 4, "block_scale": "e8m0"}
 LARGE = [
@@ -42,8 +53,8 @@ FAULTS = {
     "an element has another row's a": (".a(a_1[3:0]), .b(b_1[3:0])", ".a(a_0[3:0]), .b(b_1[3:0])"),
     "an element has its neighbour's b": (".b(b_1[7:4])", ".b(b_1[3:0])"),
     "a column has another one's accumulator": ("({W{row[0]}} & acc_0_0)", "({W{row[0]}} & acc_0_1)"),
-    "results are swapped": ("{filled_last, result_1, result_0}", "{filled_last, result_0, result_1}"),
-    "the readouts read one column": ("readout_1 (.acc(column_1)", "readout_1 (.acc(column_0)"),
+    "results are swapped": ("{rounding_last, result_1, result_0}", "{rounding_last, result_0, result_1}"),
+    "the readouts read one column": (".acc(column_1)", ".acc(column_0)"),
     "a is not delayed": ("a_1 <= a_0[7:4]", "a_1 <= a_tdata[7:4]"),
     "a has another element": ("a_1 <= a_0[7:4]", "a_1 <= a_0[3:0]"),
     "b is not delayed": ("b_1 <= b_0;", "b_1 <= b_tdata;"),
@@ -58,16 +69,19 @@ FAULTS = {
     "a beat of a is overwritten": ("a_tready = ~a_full | enable_0", "a_tready = ~a_full | step"),
     "a is slower than it could be": ("a_tready = ~a_full | enable_0", "a_tready = ~a_full"),
     "a beat of a alone is used": ("step & a_full & b_full", "step & a_full"),
-    "the queue gets a row too many": ("held_next != 3'd4", "held_next != 3'd5"),
-    "the queue is not filled": ("held_next != 3'd4", "held_next != 3'd3"),
-    "a row leaves the queue twice": ("used <= {1'b0, used[3:1]}", "used <= used"),
-    "y changes while it waits": ("if (leaves | ~used[0]) queue_0", "if (filled | leaves | ~used[0]) queue_0"),
+    "the queue gets a row too many": ("held_next != 3'd5", "held_next != 3'd6"),
+    "the queue is not filled": ("held_next != 3'd5", "held_next != 3'd4"),
+    "a row leaves the queue twice": ("used <= {1'b0, used[4:1]}", "used <= used"),
+    "y changes while it waits": ("if (leaves | ~used[0]) queue_0", "if (rounding | leaves | ~used[0]) queue_0"),
     "y is overwritten": ("if (leaves | ~used[0]) queue_0", "if (y_tready | ~used[1]) queue_0"),
     "a column is read a cycle early": ("if (due) column_0", "if (ends) column_0"),
     "rows are read in another order": ("row <= 2'b1;", "row <= 2'b10;"),
     "a reset keeps a beat": ("      b_full <= 1'b0;\n", ""),
     "a reset keeps the midst of a product": ("      first_0 <= 1'b1;\n", ""),
-    "a reset keeps the queue": ("      used <= 4'b0;\n", ""),
+    "a reset keeps the queue": ("      used <= 5'b0;\n", ""),
+    "a reset keeps what is rounded": ("      rounding <= 1'b0;\n", ""),
+    "a row is rounded a cycle early": ("rounding <= filled;", "rounding <= due;"),
+    "a readout has no operand": (".in_valid(filled)", ".in_valid(1'b0)"),
     "a reset keeps the row": ("      row <= 2'b1;\n", ""),
     "a reset keeps what ends": ("      ending <= 1'b0;\n", ""),
     "a reset keeps a row's beat": ("      valid_1 <= 1'b0;\n", ""),
@@ -115,7 +129,7 @@ def test_a_part_that_is_not_proved_is_reported(tmp_path, monkeypatch):
     assert [part.verdict for part in parts] == [EQUAL] * len(SMALL.parts)
     assert own.verdict == EQUAL
     assert done == [*(part.name for part in SMALL.own_parts), SMALL.name]
-    other = TILE.design("e2m1", rows=1, columns=2, accumulator="exact", terms=4, target="e2m1")
+    other = TILE.design("e2m1", rows=1, columns=2, **SUMS)
     *_, own = verify_tile(other, store, done.append)
     assert (own.verdict, done[-1]) == (EQUAL, other.name)
     assert len(done) == len(SMALL.parts) + 2  # the parts are the same, and are not proved again
