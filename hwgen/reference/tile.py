@@ -64,8 +64,9 @@ SEQUENCES = {
 class TileState:
     """The streams of a tile, cycle by cycle, from a reset on; see docs/tile.md for the times.
 
-    A row of results goes through the element, its column's register and the queue; no row works while ``depth`` rows
-    are on that way. Only the ends of products matter for the streams: the others are kept as the beats so far.
+    A row of results goes through the element, the readout and the queue. No row works while ``depth`` + 1 rows are on
+    that way; the last one then waits in the element. Only the ends of products matter for the streams: the others are
+    kept as the beats so far.
     """
 
     def __init__(self, tile: Tile, product: Product):
@@ -77,12 +78,14 @@ class TileState:
         self._inputs: dict[str, Beat | None] = {"a": None, "b": None}
         self._beats: list[tuple[int, int]] = []
         self._below: list[list[int] | None] = [None] * (self.tile.rows - 1)  # results of products that end in a row
-        self._way: deque[Beat | None] = deque([None] * (self.tile.depth - 2))
+        self._ending: deque[Beat | None] = deque([None] * (self.tile.stages + 1))
+        self._rounding: deque[Beat | None] = deque([None] * self.tile.readout_stages)
         self._queue: deque[Beat] = deque()
 
     @property
     def _steps(self) -> bool:
-        return len(self._queue) + sum(row is not None for row in self._way) < self.tile.depth
+        on_the_way = sum(row is not None for row in (*self._ending, *self._rounding))
+        return len(self._queue) + on_the_way <= self.tile.depth
 
     @property
     def _takes(self) -> bool:
@@ -113,14 +116,23 @@ class TileState:
             self._below = [ends, *self._below][: self.tile.rows - 1]
         if self._queue and pins["y_tready"]:
             self._queue.popleft()
-        arrived = self._way.pop()
-        self._way.appendleft(row)
-        if arrived is not None:
-            self._queue.append(arrived)
+        self._move(row, steps)
         for name in self._inputs:
             if ready[f"{name}_tready"]:
                 beat = pins[f"{name}_tdata"], pins[f"{name}_tlast"]
                 self._inputs[name] = beat if pins[f"{name}_tvalid"] else None
+
+    def _move(self, row: Beat | None, steps: bool) -> None:
+        """Move the rows of results on their way, with one that ends in this cycle."""
+        arrived = self._ending.pop()
+        waits = not steps and not any(self._ending)
+        self._ending.appendleft(row)
+        if waits:
+            self._ending[-1], arrived = arrived, None
+        self._rounding.appendleft(arrived)
+        arrived = self._rounding.pop()
+        if arrived is not None:
+            self._queue.append(arrived)
 
     def _take(self) -> list[int] | None:
         """Take a beat of both streams; return the product's results if it is the last one."""

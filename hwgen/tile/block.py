@@ -155,8 +155,8 @@ class Tile(Checked, wiring.Component):
 
     @property
     def depth(self) -> int:
-        """Rows of results that are between an element's last step and the receiver, at most."""
-        return self.stages + 4 + self.readout_stages
+        """Rows of results that the queue has room for. One more may wait in the accumulators."""
+        return self.stages + self.readout_stages + 2
 
     @property
     def most_beats(self) -> int | None:
@@ -180,7 +180,7 @@ class TileDesign(Design[Tile]):
     @property
     def latency(self) -> int:
         """Cycles from the last beat of a product at the inputs to its first row at the outputs, without stalls."""
-        return self.core.depth
+        return self.core.depth + 1
 
     @property
     def own_parts(self) -> tuple[Design, ...]:

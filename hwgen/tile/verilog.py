@@ -6,7 +6,7 @@ It instantiates a processing element for each element of the result, and a reado
                  │                               cycle at most one row ends a product, and each column needs
     a_tdata ─► row 0: pe_0_0  pe_0_1 … ─┐        one readout
                  ▼                      │
-               row 1: pe_1_0  pe_1_1 … ─┼─► column registers ─► readouts ─► queue ─► y_tdata
+               row 1: pe_1_0  pe_1_1 … ─┼─► readouts ─► queue ─► y_tdata
                  ▼                      │
                  ⋮                      ┘
 
@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from hwgen.blocks.block import cycles
 from hwgen.netlist.layout import comment, span
 
 Pins = tuple[tuple[str, int], ...]
@@ -158,25 +159,26 @@ def _slices(pins: Pins, bus: str, low: int) -> Iterator[str]:
 def _columns(shape: Shape) -> Iterator[str]:
     delay, rows, ranks = shape.delay, shape.rows, shape.ranks
     is_next = [f"row[{row}]" if rows > 1 else "row" for row in range(rows)]
-    yield f"  // Columns: the accumulators of a row are complete {delay} cycle{'s' if delay > 1 else ''} after its end."
+    younger = f" & ~|ending[{delay - 2}:0]" if delay > 1 else ""
+    yield f"  // Columns: the accumulators of a row are complete {cycles(delay)} after its end, and are read then."
+    yield "  // If the queue may have no place, and no other row is to come, they wait: no row works meanwhile."
     yield f"  reg {span(delay)}ending;"
     yield f"  reg {span(rows)}row;  // which row is next"
-    yield "  reg filled, filled_last;"
     if ranks:
-        yield f"  reg {span(ranks)}rounding, rounding_last;  // in the readouts, by the cycles since they were filled"
+        yield f"  reg {span(ranks)}rounding, rounding_last;  // rows in the readouts, by their cycles there"
     yield f"  wire due = {_last('ending', delay)};"
+    yield f"  wire waits = due & ~step{younger};"
+    yield "  wire read = due & ~waits;"
     yield "  always @(posedge clk) begin"
     yield f"    ending <= {_shifted('ending', delay, 'ends')};"
+    yield f"    if (waits) {_last('ending', delay)} <= 1'b1;"
     if rows > 1:
-        yield f"    if (due) row <= {{row[{rows - 2}:0], row[{rows - 1}]}};"
-    yield "    filled <= due;"
-    yield f"    filled_last <= {is_next[-1]};"
-    for name, source in (("rounding", "filled"), ("rounding_last", "filled_last")) if ranks else ():
+        yield f"    if (read) row <= {{row[{rows - 2}:0], row[{rows - 1}]}};"
+    for name, source in (("rounding", "read"), ("rounding_last", is_next[-1])) if ranks else ():
         yield f"    {name} <= {_shifted(name, ranks, source)};"
     yield "    if (rst) begin"
     yield f"      ending <= {delay}'b0;"
     yield f"      row <= {rows}'b1;"
-    yield "      filled <= 1'b0;"
     if ranks:
         yield f"      rounding <= {ranks}'b0;"
     yield "    end"
@@ -185,15 +187,11 @@ def _columns(shape: Shape) -> Iterator[str]:
         yield "  /* verilator lint_off PINCONNECTEMPTY */"
     for column in range(shape.columns):
         choice = [f"({{{shape.accumulator}{{{is_next[row]}}}}} & acc_{row}_{column})" for row in range(rows)]
-        yield f"  reg {span(shape.accumulator)}column_{column};"
-        yield f"  wire {span(shape.result)}result_{column};"
-        yield "  always @(posedge clk)"
-        yield f"    if (due) column_{column} <= {(chr(10) + ' ' * 6 + '| ').join(choice)};"
-        if shape.output is None:
-            yield f"  assign result_{column} = column_{column};"
-        else:
+        yield f"  wire {span(shape.accumulator)}column_{column} = {(chr(10) + ' ' * 6 + '| ').join(choice)};"
+        if shape.output is not None:
+            yield f"  wire {span(shape.result)}result_{column};"
+            clocked = ".clk(clk), .in_valid(read), .out_valid(), " if ranks else ""
             unit = f"{shape.name}_readout readout_{column}"
-            clocked = ".clk(clk), .in_valid(filled), .out_valid(), " if ranks else ""
             yield f"  {unit} ({clocked}.acc(column_{column}), .{shape.output}(result_{column}));"
     if ranks:
         yield "  /* verilator lint_on PINCONNECTEMPTY */"
@@ -211,20 +209,22 @@ def _last(register: str, width: int) -> str:
 
 def _queue(shape: Shape) -> Iterator[str]:
     depth, width = shape.depth, shape.columns * shape.result + 1
-    count = depth.bit_length()
-    results = ", ".join(f"result_{column}" for column in reversed(range(shape.columns)))
+    most = depth + 1
+    count = most.bit_length()
+    net = "column" if shape.output is None else "result"
+    results = ", ".join(f"{net}_{column}" for column in reversed(range(shape.columns)))
+    arrives, is_last = (_last(f"rounding{what}", shape.ranks) for what in ("", "_last"))
+    if not shape.ranks:
+        arrives, is_last = "read", _last("row", shape.rows)
     yield f"  // Queue: {depth} rows, which cover the way from an element's step to here. The oldest row is number 0."
     yield f"  reg {span(depth)}used;"
-    yield f"  reg {span(count)}held;  // rows in the queue, and on the way to it"
-    arrives, is_last = (
-        _last(f"rounding{what}", shape.ranks) if shape.ranks else f"filled{what}" for what in ("", "_last")
-    )
+    yield f"  reg {span(count)}held;  // rows in the queue, and on the way to it, from their ends on"
     yield f"  wire {span(width)}queue_in = {{{is_last}, {results}}};"
     yield "  wire leaves = used[0] & y_tready;"
     yield f"  wire {span(count)}held_next = held + {{{count - 1}'b0, ends}} - {{{count - 1}'b0, leaves}};"
     yield "  always @(posedge clk) begin"
     yield "    held <= held_next;"
-    yield f"    step <= held_next != {count}'d{depth};"
+    yield f"    step <= held_next != {count}'d{most};"
     yield f"    if ({arrives} & ~leaves) used <= {{used[{depth - 2}:0], 1'b1}};"
     yield f"    if (leaves & ~{arrives}) used <= {{1'b0, used[{depth - 1}:1]}};"
     yield "    if (rst) begin"

@@ -6,8 +6,8 @@ that the assertions hold for any arithmetic. The watching module has queues of i
 * ``beat``: the last beat of each input stream that no row has worked on;
 * ``slot`` r: the beat that row r - 1 has worked on, and row r has not;
 * ``due``: rows that have worked on the last beat of a product, by the cycles since then; ``order`` says which rows they
-  must be;
-* ``column``: the accumulators of a row, which the readouts read;
+  must be; the last one may wait until it is ``read``;
+* ``arrives``: rows in the readouts, by the cycles since then;
 * ``result``: what the readouts made of them.
 
 Its assertions (``require``) say that each queue gives what entered it, in order, once; that no queue overflows; that
@@ -159,17 +159,26 @@ class Watcher:
         self.cut_outputs += [(f"{pe}.acc", self.acc), (f"{pe}.overflow", 1)]
 
     def _dues(self) -> Iterator[str]:
-        """Rows are one-hot words, bit r for row r; ``order_k`` is the row that was next k cycles ago."""
+        """Rows are one-hot words, bit r for row r; ``order_k`` is the row that ``due_k`` is if it is one.
+
+        The accumulators of a row that waits are still those after its last step: no row has worked since.
+        """
         rows, cycles = self.rows, self.cycles
         yield f"  wire {span(rows)}due_0 = {{{', '.join(f'ends_{row}' for row in reversed(range(rows)))}}};"
+        yield f"  wire worked_0 = {' || '.join(f'works_{row}' for row in range(rows))};"
         yield from self._clocked("order_0", rows, self._turned("order_0", "|due_0"), f"{rows}'d1")
         for age in range(1, cycles + 1):
-            yield from self._clocked(f"due_{age}", rows, f"due_{age - 1}", f"{rows}'d0")
-            yield from self._clocked(f"order_{age}", rows, f"order_{age - 1}", f"{rows}'d1")
+            due, order = (f"{name}_{age - 1}" for name in ("due", "order"))
+            if age == cycles:
+                due, order = f"waits ? due_{age} : {due}", f"waits ? order_{age} : {order}"
+            yield from self._clocked(f"due_{age}", rows, due, f"{rows}'d0")
+            yield from self._clocked(f"order_{age}", rows, order, f"{rows}'d1")
+            yield from self._clocked(f"worked_{age}", 1, f"worked_{age - 1}", "1'b0")
             self.require("the history of rows", f"order_{age - 1} == {self._turned(f'order_{age}', f'|due_{age}')}")
-            place = f"[{age - 1}]" if cycles > 1 else ""
-            register = self.read("ending", cycles) + place
+            register = self.read("ending", cycles) + self._place(age - 1, cycles)
             self.require("register ending", f"{register} == |due_{age}")
+            later = " || ".join(f"(|due_{other})" for other in range(1, age + 1))
+            self.require("register step", f"room || !worked_{age} || {later}")
         for age in range(cycles + 1):
             self.require("rows end in another order", f"due_{age} == {rows}'d0 || due_{age} == order_{age}")
             hot = " || ".join(f"order_{age} == {rows}'d{1 << row}" for row in range(rows))
@@ -181,7 +190,16 @@ class Watcher:
         none = " && ".join(f"!(slot_is_{row} && slot_last_{row})" for row in range(1, rows)) or "1'b1"
         self.require("row 0 ends the next product", f"!({none}) || order_0[0]")
         self.relate("row", rows, f"order_{cycles}")
+        younger = "".join(f" && !(|due_{age})" for age in range(1, cycles))
         yield f"  wire {span(rows)}due = due_{cycles};"
+        yield f"  wire waits = (|due) && !room{younger};"
+        yield "  wire read = (|due) && !waits;"
+        yield from self._clocked("waited", 1, "waits", "1'b0")
+        self.require("the accumulators of a row that waits change", f"!(waited && worked_{cycles})")
+
+    def _place(self, number: int, width: int) -> str:
+        """Which bit of a register; a register of one bit has no places."""
+        return f"[{number}]" if width > 1 else ""
 
     def _turned(self, word: str, condition: str) -> str:
         if self.rows == 1:
@@ -190,36 +208,31 @@ class Watcher:
 
     def _results(self) -> Iterator[str]:
         width, total, columns = self.columns * self.acc, self.columns * self.result, range(self.columns)
-        yield from self._clocked("column_is", 1, "|due", "1'b0")
-        yield from self._clocked("column_last", 1, f"due[{self.rows - 1}]" if self.rows > 1 else "due")
         for row in range(self.rows):
             words = [self._net(f"pe_{row}_{column}.acc") for column in reversed(columns)]
             yield f"  wire {span(width)}acc_{row} = {{{', '.join(words)}}};"
         choice = "".join(f"due[{row}] ? acc_{row} : " for row in range(self.rows - 1)) if self.rows > 1 else ""
-        yield from self._clocked("column", width, f"{choice}acc_{self.rows - 1}")
+        yield f"  wire {span(width)}column = {choice}acc_{self.rows - 1};"
         words = []
         for column in columns:
             part = f"column[{(column + 1) * self.acc - 1}:{column * self.acc}]"
-            self.relate(f"column_{column}", self.acc, part, "column_is")
             if self.tile.readout is None:
                 words.append(part)
                 continue
             unit = f"readout_{column}"
-            self.require(f"{unit}.acc", f"!column_is || {self.read(f'{unit}.acc', self.acc)} == {part}")
+            self.require(f"{unit}.acc", f"!read || {self.read(f'{unit}.acc', self.acc)} == {part}")
             pin = f"{unit}.{output(self.tile.readout.core.target)}"
             self.cut_outputs.append((pin, self.result))
             words.append(self._net(pin))
             if self.ranks:
                 self.cut_outputs.append((f"{unit}.out_valid", 1))
                 self.require(f"{unit}.clk", f"{self.read(f'{unit}.clk', 1)} == clk")
-                self.require(f"{unit}.in_valid", f"!column_is || {self.read(f'{unit}.in_valid', 1)}")
-        self.relate("filled", 1, "column_is")
-        self.relate("filled_last", 1, "column_last", "column_is")
-        yield "  wire arrives_0 = column_is, arrives_last_0 = column_last;"
-        for rank in range(1, self.ranks + 1):  # rows in the readouts, which give results of what they read
+                self.require(f"{unit}.in_valid", f"!read || {self.read(f'{unit}.in_valid', 1)}")
+        yield f"  wire arrives_0 = read, arrives_last_0 = due{self._place(self.rows - 1, self.rows)};"
+        for rank in range(1, self.ranks + 1):
             yield from self._clocked(f"arrives_{rank}", 1, f"arrives_{rank - 1}", "1'b0")
             yield from self._clocked(f"arrives_last_{rank}", 1, f"arrives_last_{rank - 1}")
-            place = f"[{rank - 1}]" if self.ranks > 1 else ""
+            place = self._place(rank - 1, self.ranks)
             self.require("register rounding", f"{self.read('rounding', self.ranks)}{place} == arrives_{rank}")
             last = f"{self.read('rounding_last', self.ranks)}{place} == arrives_last_{rank}"
             self.require("register rounding_last", f"!arrives_{rank} || {last}")
@@ -228,8 +241,8 @@ class Watcher:
         yield from self._queue(total + 1)
 
     def _queue(self, width: int) -> Iterator[str]:
-        depth = self.depth
-        bits = (2 * depth).bit_length()
+        depth, most = self.depth, self.depth + 1
+        bits = (2 * most).bit_length()
         yield "  wire leaves = y_tvalid && y_tready;"
         yield f"  wire {span(bits)}after = count - leaves;"
         yield from self._clocked("count", bits, "after + arrives", f"{bits}'d0")
@@ -239,13 +252,13 @@ class Watcher:
             self.relate(f"queue_{place}", width, f"result_{place}", f"count > {place}")
             used = self.read("used", depth)
             self.require("register used", f"{used}[{place}] == (count > {place})")
-        ways = [f"(|due_{age})" for age in range(1, self.cycles + 1)] + [
-            f"arrives_{rank}" for rank in range(self.ranks + 1)
-        ]
-        yield f"  wire {span(bits)}underway = count + {' + '.join(ways)};"
-        yield f"  wire room = underway < {depth};"
-        self.relate("held", depth.bit_length(), "underway")
+        rounding = "".join(f" + arrives_{rank}" for rank in range(1, self.ranks + 1))
+        ending = "".join(f" + (|due_{age})" for age in range(1, self.cycles + 1))
+        yield f"  wire {span(bits)}rounded = count{rounding};"
+        yield f"  wire {span(bits)}underway = rounded{ending};"
+        yield f"  wire room = underway < {most};"
+        self.relate("held", most.bit_length(), "underway")
         self.relate("step", 1, "room")
-        self.require("results are lost", f"count <= {depth} && underway <= {depth}")
+        self.require("results are lost", f"count <= {depth} && rounded <= {depth} && underway <= {most}")
         self.require("y_tvalid", "y_tvalid == (count != 0)")
         self.require("y_tdata", "!y_tvalid || {y_tlast, y_tdata} == result_0")

@@ -54,7 +54,7 @@ FAULTS = {
     "": ("", ""),
     "a wrong bit": (".a(a_2[7:0])", ".a(a_2[7:0] ^ 8'h01)"),
     "a lost beat": ("      valid_1 <= enable_0;", "      valid_1 <= enable_0 & ~first_0;"),
-    "a lost row": ("    filled <= due;", "    filled <= due & ~row[2];"),
+    "a lost row": ("  wire read = due & ~waits;", "  wire read = due & ~waits & ~row[2];"),
     "a swapped pair": ("result_2, result_1,", "result_1, result_2,"),
 }
 
