@@ -262,13 +262,15 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
     from synth.area.targets import TARGETS
 
-    for sub in _blocks(parser, EVERY).values():
+    for name, sub in _blocks(parser, EVERY).items():
         text = (
             f"set of recipes (synthesis scripts) to try (default: {DEFAULT_PORTFOLIO}); speed on FPGAs needs the extra"
         )
         text += " route: pip install '.[route]'"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
         _add_measurement(sub, TARGETS)
+        if name == TILE.name:  # it is large: one renaming, and where there is place and route, one recipe with it
+            sub.set_defaults(portfolio=None, renamings=1)
 
 
 def _energy_options(parser: argparse.ArgumentParser) -> None:

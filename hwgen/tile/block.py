@@ -221,7 +221,14 @@ class TileBlock(Block[Tile]):
 
 
 _TAKEN = ("lanes", "accumulator", "terms", "block_scale", "zero", "fabric", "optimize", "carry_save")
-_OF_PE = (*(option for option in PE.options if option.argument in _TAKEN), PE_STAGES)
+_OF_PE = (
+    *(
+        replace(option, suffix="_lanes{}") if option.argument == "lanes" else option
+        for option in PE.options
+        if option.argument in _TAKEN
+    ),
+    PE_STAGES,
+)
 _SIDE = "{} of processing elements: {}"
 ROWS, COLUMNS = (
     Option(name, int, _SIDE.format(name, what), range(1, MAX_SIDE + 1), always=True, suffix=suffix)

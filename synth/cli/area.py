@@ -7,6 +7,8 @@ from hwgen.blocks.block import Design
 from hwgen.tile.block import TileDesign
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
+from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
+from synth.area.route import DEVICES
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.area.tile import TileJob
@@ -22,11 +24,17 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     for name in targets:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
-    options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
-    make = TileJob if isinstance(design, TileDesign) else Job
+    options = arguments.renamings, libraries, arguments.seed
 
     def plan(text: str) -> list[Job]:
-        return area_jobs(design, text, targets, *options, make=make)
+        if not isinstance(design, TileDesign):
+            return area_jobs(design, text, targets, arguments.portfolio, *options)
+        jobs = []
+        for name in targets:
+            is_routed = arguments.portfolio is None and name in DEVICES
+            portfolio = arguments.portfolio or (SPEED if is_routed else DEFAULT_PORTFOLIO)
+            jobs += area_jobs(design, text, [name], portfolio, *options, make=TileJob.routed if is_routed else TileJob)
+        return jobs
 
     return measure_and_print(design, arguments, plan, _table)
 
