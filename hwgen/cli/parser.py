@@ -269,8 +269,8 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
         text += " route: pip install '.[route]'"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
         _add_measurement(sub, TARGETS)
-        if name == TILE.name:  # it is large: one renaming, and where there is place and route, one recipe with it
-            sub.set_defaults(portfolio=None, renamings=1)
+        if name == TILE.name:  # where there is place and route, the default is one recipe with it
+            sub.set_defaults(portfolio=None)
 
 
 def _energy_options(parser: argparse.ArgumentParser) -> None:

@@ -25,6 +25,8 @@ _PINS = (Port(CLOCK, "input", 1), Port("bit_in", "input", 1), Port("bit_out", "o
 class TileJob(Job):
     """A tile measured on one target; its metrics have the numbers of cells of each of :data:`RESOURCES`.
 
+    Its elements and readouts are mapped by themselves, unless it is placed and routed as a whole.
+
     A device has too few pins for the streams: where it is placed and routed, its inputs are bits of a shift register,
     and its outputs are added to a register, bit by bit. The registers and LUTs of these are not counted.
     """
@@ -33,19 +35,26 @@ class TileJob(Job):
     """Registers, and LUTs, that are not counted."""
 
     @classmethod
+    def of(cls, *, verilog: str, top: str, **fields: Any) -> "TileJob":
+        """The job for the text of a tile and its parts."""
+        text = re.sub(rf"^module {top}_", r"(* keep_hierarchy *)\n\g<0>", verilog, flags=re.M)
+        return cls(verilog=text, top=top, **fields)
+
+    @classmethod
     def routed(cls, *, verilog: str, top: str, ports: tuple[Port, ...], **fields: Any) -> "TileJob":
         """The job that places and routes a tile by Yosys's own recipe."""
         widths = {way: sum(port.width for port in ports if port.direction == way) for way in ("input", "output")}
         inputs, outputs = widths["input"] - 1, widths["output"]  # without the clock
-        text, pins = f"{verilog}\n{_pins(top, ports, inputs, outputs)}", _PINS
+        text = f"{verilog}\n{_pins(top, ports, inputs, outputs)}"
         around = inputs + outputs + 2, outputs  # and those of the two pins
-        return cls(verilog=text, top=f"{top}_pins", ports=pins, recipe=STOCK, around=around, **fields)
+        return cls(verilog=text, top=f"{top}_pins", ports=_PINS, recipe=STOCK, around=around, **fields)
 
     @property
     def _place(self) -> Target:
         target = super()._place
 
         def measure(counts: Mapping[str, int], area: float) -> dict[str, float]:
+            counts = {cell: count for cell, count in counts.items() if not cell.startswith(f"{self.top}_")}
             found = {
                 name: sum(count for cell, count in counts.items() if re.fullmatch(cells, cell))
                 for name, cells in RESOURCES.items()

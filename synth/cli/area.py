@@ -24,16 +24,16 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     for name in targets:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
-    options = arguments.renamings, libraries, arguments.seed
 
     def plan(text: str) -> list[Job]:
         if not isinstance(design, TileDesign):
-            return area_jobs(design, text, targets, arguments.portfolio, *options)
+            return area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
         jobs = []
         for name in targets:
             is_routed = arguments.portfolio is None and name in DEVICES
             portfolio = arguments.portfolio or (SPEED if is_routed else DEFAULT_PORTFOLIO)
-            jobs += area_jobs(design, text, [name], portfolio, *options, make=TileJob.routed if is_routed else TileJob)
+            renamings, make = (1, TileJob.routed) if is_routed else (arguments.renamings, TileJob.of)
+            jobs += area_jobs(design, text, [name], portfolio, renamings, libraries, arguments.seed, make=make)
         return jobs
 
     return measure_and_print(design, arguments, plan, _table)
