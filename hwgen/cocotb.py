@@ -22,19 +22,20 @@ from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 from golden import Format
 from golden.refusal import BadKind, BadValue, check_integer
 from hwgen.blocks.block import Design
-from hwgen.blocks.catalog import build
 from hwgen.cli.parser import design_of_words
 from hwgen.coverage.suite import MAX_SEED, MAX_VECTORS, suite
 from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
-from hwgen.reference import Pins, reference
+from hwgen.reference import Pins
 from hwgen.reference.reference import ClockedReference, parted
+from hwgen.reference.tile import TileReference, TileState, reference
 from hwgen.reference.trace import CARE, PipelineState, RegisterState
+from hwgen.tile.block import EVERY
 
 __all__ = [
     "AmaxModel", "DecoderModel", "DotModel", "EncoderModel", "MacModel", "Model", "PeModel", "QuantizerModel",
     "RandomModel",
-    "ReadoutModel", "new_vectors",
+    "ReadoutModel", "TileModel", "new_vectors",
 ]  # fmt: skip
 
 SHOWN = 10
@@ -82,7 +83,7 @@ class Model(ABC):
     def __init__(
         self, dut: Any, *formats: Format | str, clock: Any, signals: Mapping[str, Any] | None = None, **options: Any
     ):
-        self.design: Design = build(self.kind, *formats, **options)
+        self.design: Design = EVERY[self.kind].design(*formats, **options)
         self.reference = reference(self.design)
         self.clock, self.compared = clock, 0
         self.mismatches: list[str] = []
@@ -336,6 +337,43 @@ class AmaxModel(ClockedModel):
     """A largest magnitude, cycle by cycle: latency, ``clear``, ``enable``, and the scale."""
 
     kind = "amax"
+
+
+class TileModel(Model):
+    """A tile, cycle by cycle: the handshakes of its streams, and its results, which are those of golden.matmul.
+
+    ``products`` is the number of results' last rows that were taken.
+    """
+
+    kind = "tile"
+    reference: TileReference
+
+    def __init__(self, dut: Any, *formats: Format | str, clock: Any, **options: Any):
+        super().__init__(dut, *formats, clock=clock, **options)
+        self._state = TileState(self.reference.core, self.reference.product)
+        self._known, self.products = False, 0
+
+    def _expected(self, inputs: Mapping[str, int | None]) -> dict[str, int | None]:
+        del inputs
+        outputs: dict[str, int | None] = {**self._state.outputs} if self._known else {}
+        if not outputs.get("y_tvalid"):
+            outputs |= {"y_tdata": None, "y_tlast": None}
+        return outputs
+
+    def _clock(self, inputs: Mapping[str, int | None]) -> None:
+        used = {"rst", "y_tready", *(f"{side}_tvalid" for side in "ab")}
+        used |= {f"{side}_{name}" for side in "ab" for name in ("tdata", "tlast") if inputs[f"{side}_tvalid"]}
+        unknown = sorted(name for name in used if inputs[name] is None)
+        if inputs["rst"] != 1 and (unknown or not self._known):
+            if unknown and self._known:
+                self.mismatches.append(f"{self.design.name}: {', '.join(unknown)} has an X")
+            self._known = False
+            return
+        self._known = True
+        outputs = self._state.outputs
+        if not inputs["rst"] and inputs["y_tready"]:
+            self.products += outputs["y_tvalid"] & outputs["y_tlast"]
+        self._state.clock({name: value or 0 for name, value in inputs.items()})
 
 
 def _word(handle: Any) -> int | None:

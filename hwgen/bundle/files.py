@@ -23,9 +23,9 @@ from hwgen.bundle.description import description
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.coverage.suite import suite
 from hwgen.netlist.emit import Port
-from hwgen.reference import reference
 from hwgen.reference.random import repeatable
 from hwgen.reference.reference import head, instance
+from hwgen.reference.tile import reference
 
 VECTORS = 2000
 """Number of vectors of a combinational testbench; if there are fewer inputs, or for a decoder, all inputs."""

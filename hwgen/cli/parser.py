@@ -15,8 +15,8 @@ from golden import Format, Refusal
 from golden.catalog import beside
 from golden.refusal import BadValue
 from hwgen.blocks.block import Block, Design, Option
-from hwgen.blocks.catalog import BLOCKS
 from hwgen.sources import ListFile
+from hwgen.tile.block import EVERY, TILE
 
 Run = Callable[[argparse.Namespace], int]
 """A command: a function from its arguments to the exit status."""
@@ -39,6 +39,9 @@ vectors that fail, and the command that repeats the run. Needs the extra simulat
 """
 
 DEFAULT_EVIDENCE = "build/evidence"
+
+GENERATED = {name: block for name, block in EVERY.items() if block.generated}
+"""Blocks that ``hwgen generate`` writes."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -87,7 +90,7 @@ def design_of(block: Block, chosen: Mapping[str, Any], name: str | None, spell: 
 
 def design_from(arguments: argparse.Namespace) -> Design:
     """Return the design that a command's options describe."""
-    block = BLOCKS[arguments.block]
+    block = EVERY[arguments.block]
     chosen = {option.argument: getattr(arguments, _destination(option)) for option in block.all_options}
     return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}")
 
@@ -96,7 +99,7 @@ def design_of_words(words: Sequence[str], folder: Path) -> Design:
     """The design of the words of ``hwgen generate``; format files are those of a folder."""
     grammar = parser({name: lambda _: 0 for name in _COMMANDS}, "generate")
     arguments = grammar.parse_args(["generate", *words])
-    for option in BLOCKS[arguments.block].all_options:
+    for option in EVERY[arguments.block].all_options:
         value = getattr(arguments, _destination(option))
         if option.kind is Format and value is not None:
             setattr(arguments, _destination(option), beside(folder, value))
@@ -111,7 +114,7 @@ def _destination(option: Option) -> str:
 def typed(arguments: argparse.Namespace) -> str:
     """The block and its options as the user wrote them, with the paths of formats."""
     words = [arguments.block]
-    for option in BLOCKS[arguments.block].all_options:
+    for option in EVERY[arguments.block].all_options:
         value = getattr(arguments, _destination(option))
         if value is not None:
             words.append(f"--{option.name}" if value is True else f"--{option.name} {shlex.quote(str(value))}")
@@ -145,7 +148,7 @@ def _blocks(
     kinds = parent.add_subparsers(dest="block", required=True, metavar="BLOCK", parser_class=_Parser)
     parsers = {}
     for name in names:
-        block = BLOCKS[name]
+        block = EVERY[name]
         parsers[name] = _described(kinds, name, block.help)
         for option in block.all_options:
             _add_option(parsers[name], block, option)
@@ -200,7 +203,7 @@ def _explain_options(explain: argparse.ArgumentParser) -> None:
 
 
 def _generate_options(parser: argparse.ArgumentParser) -> None:
-    for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
+    for sub in _blocks(parser, GENERATED).values():
         _add_folder(sub)
         sub.add_argument("--name", help="module name (default: derived from the options)")
 
@@ -259,13 +262,15 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
     from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS
     from synth.area.targets import TARGETS
 
-    for sub in _blocks(parser, BLOCKS).values():
+    for name, sub in _blocks(parser, EVERY).items():
         text = (
             f"set of recipes (synthesis scripts) to try (default: {DEFAULT_PORTFOLIO}); speed on FPGAs needs the extra"
         )
         text += " route: pip install '.[route]'"
         sub.add_argument("--portfolio", choices=PORTFOLIOS, default=DEFAULT_PORTFOLIO, help=text)
         _add_measurement(sub, TARGETS)
+        if name == TILE.name:  # where there is place and route, the default is one recipe with it
+            sub.set_defaults(portfolio=None)
 
 
 def _energy_options(parser: argparse.ArgumentParser) -> None:
@@ -318,10 +323,15 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
 
     everything = "all blocks, most of them in all formats; those with evidence in the folder are skipped"
     parser.epilog = _VERDICTS + _EPILOG
-    for name, sub in _blocks(parser, VERIFIED, ("all", everything)).items():
+    for name, sub in _blocks(parser, (*VERIFIED, TILE.name), ("all", everything)).items():
         text = "folder for the evidence (default: %(default)s)"
         sub.add_argument("-o", dest="output", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
         _add_jobs(sub)
+        if name == TILE.name:
+            sub.add_argument("--json", action="store_true", help="print the evidence of tile and parts as JSON")
+            text = "skip parts that are equal in this table of hwgen verify all, for the same program and tools"
+            sub.add_argument("--verdicts", metavar="FILE", help=text)
+            continue
         if name == "all":
             text = "modules whose names match, e.g. '*_mac_binary16' (default: *)"
             sub.add_argument("--only", metavar="PATTERN[,...]", default="*", help=text)
@@ -345,7 +355,7 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
     from hwgen.simulate.simulators import SIMULATORS
 
     parser.epilog = _SIMULATED + _EPILOG
-    for sub in _blocks(parser, [name for name, block in BLOCKS.items() if block.generated]).values():
+    for sub in _blocks(parser, GENERATED).values():
         _add_verilog(sub, "simulate")
         text = "simulator (default: icarus if it is installed, else verilator)"
         sub.add_argument("--sim", choices=SIMULATORS, help=text)

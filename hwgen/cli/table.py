@@ -4,7 +4,7 @@ from inspect import Parameter
 
 from golden import Format
 from hwgen.blocks.block import Block, Option
-from hwgen.blocks.catalog import BLOCKS
+from hwgen.tile.block import EVERY
 
 INTRODUCTION = """\
 # Options of the blocks
@@ -13,13 +13,14 @@ INTRODUCTION = """\
 On the command line an option is `--name`. In batch files, sweeps and JSON the name is the key. In Python the option is
 the argument of `hwgen.build` in the last column. Components such as `hwgen.Mac` have the same arguments, except those
 of a pipeline, which belong to `hwgen.Pipelined`. `multiplier`, `adder` and `compressor` are only
-measured, by `hwgen area`.
+measured, by `hwgen area`. The [tile](tile.md) is made of other blocks: in Python its options are those of
+`hwgen.tile.block.TILE.design`, and no sweep takes it.
 """
 
 
 def page() -> str:
     """The page as Markdown."""
-    return "\n".join([INTRODUCTION, *(line for block in BLOCKS.values() for line in _section(block))])
+    return "\n".join([INTRODUCTION, *(line for block in EVERY.values() for line in _section(block))])
 
 
 def _section(block: Block) -> list[str]:

@@ -29,11 +29,8 @@ from golden.refusal import BadValue, Refusal, about, check_choice
 from golden.tables import check_keys, check_table
 from golden.tables import read as read_table
 from hwgen.blocks.block import Block, Design
-from hwgen.blocks.catalog import BLOCKS
-from hwgen.cli.parser import design_from, design_of
+from hwgen.cli.parser import GENERATED, design_from, design_of
 from hwgen.netlist.parts import PARTS
-
-GENERATED = {name: block for name, block in BLOCKS.items() if block.generated}
 
 
 def generate(arguments: argparse.Namespace) -> int:

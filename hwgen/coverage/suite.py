@@ -20,9 +20,10 @@ from hwgen.coverage.conversions import (
 from hwgen.coverage.points import Analysis, Coverage, Point, event, join, size, take, transitions, words
 from hwgen.coverage.reachable import Reachable, Tick, evaluate
 from hwgen.coverage.sums import SumAnalysis
-from hwgen.reference import Pins, reference, trace
+from hwgen.reference import Pins, trace
 from hwgen.reference.random import RandomReference
 from hwgen.reference.reference import ClockedReference, Columns, Table, columns, rows
+from hwgen.reference.tile import TileReference, reference
 from hwgen.reference.trace import RegisterState
 
 ANALYSES: dict[str, Callable[..., Analysis]] = {
@@ -97,6 +98,8 @@ class _Builder:
             self._element(self.model, until_covered)
         elif isinstance(self.model, RandomReference):
             self._register()
+        elif isinstance(self.model, TileReference):
+            self._streams(self.model)
         else:
             self._cases(until_covered)
         return Suite(self.design, join(self.tables), self.classes, self.coverage)
@@ -221,6 +224,13 @@ class _Builder:
             self.coverage.add(control_points(self.design, columns(cycles)))
             self._append(name, columns(cycles))
 
+    def _streams(self, model: TileReference) -> None:
+        each = max(self.count // len(model.sequences), 8)
+        for name in model.sequences:
+            cycles = columns(model.sequence(name, each, self.rng))
+            self.coverage.add(stream_points(cycles))
+            self._append(name, cycles)
+
     def _append(self, name: str, table: Table) -> None:
         self.tables.append(table)
         self.classes[name] = size(table)
@@ -290,6 +300,22 @@ def control_points(design: Design, cycles: Columns) -> list[Point]:
         points += _turns(design, signals["clear"], reset)
     elif "enable" in signals:
         points.append(event("stall while results are on their way", (enable == 0) & underway))
+    return points
+
+
+def stream_points(cycles: Columns) -> list[Point]:
+    """Points of the streams of a tile: each handshake in two cycles, resets, and what waits meanwhile."""
+    signals = {name: values.astype(np.int64) for name, values in cycles.items() if not name.endswith("data")}
+    points = [transitions(name, signals[name]) for name in ("rst", "a_tready", "b_tready", "y_tvalid")]
+    running = 1 - signals["rst"]
+    for stream in "aby":
+        valid, ready = signals[f"{stream}_tvalid"] * running, signals[f"{stream}_tready"] * running
+        names = ("neither", "ready", "valid", "both")
+        points.append(Point(f"{stream}: valid, ready", names, 2 * valid + ready))
+    last = 2 * signals["a_tlast"] + signals["b_tlast"]
+    both = running & signals["a_tvalid"] & signals["a_tready"] & signals["b_tvalid"] & signals["b_tready"]
+    points.append(Point("marked last by", ("neither", "b", "a", "both"), np.where(both == 1, last, -1)))
+    points.append(event("reset while results wait", (signals["rst"] == 1) & (signals["y_tvalid"] == 1)))
     return points
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import CLOCK
-from hwgen.reference import Pins, reference
+from hwgen.reference import Pins
 from hwgen.reference.reference import Columns, parted
+from hwgen.reference.tile import reference
 from hwgen.reference.trace import CARE
 
 TOP = "bench_top"

@@ -1,7 +1,7 @@
 """`docs/options.md` is generated from the table of options."""
 
-from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.table import page
+from hwgen.tile.block import EVERY
 from rtl_tests.support.paths import ROOT
 
 
@@ -13,4 +13,4 @@ def test_the_page_is_up_to_date():
 
 def test_every_option_of_every_block_has_a_row():
     text = page()
-    assert text.count("\n| `") == sum(len(block.all_options) for block in BLOCKS.values())
+    assert text.count("\n| `") == sum(len(block.all_options) for block in EVERY.values())

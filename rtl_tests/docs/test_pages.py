@@ -49,9 +49,9 @@ import golden
 import hwgen
 from golden.refusal import Refusal
 from hwgen.__main__ import COMMANDS, main
-from hwgen.blocks.catalog import BLOCKS
 from hwgen.cli.parser import parser
 from hwgen.simulate.simulators import available
+from hwgen.tile.block import EVERY
 from rtl_tests.support.paths import ROOT
 from synth.sweep import space
 
@@ -113,6 +113,10 @@ NOT_RUN = {
         "python -m examples.training --tasks digits,range --jobs 1 -o build/some.json",
         "python -m examples.training --small",
         "python -m examples.training --dask tcp://127.0.0.1:8786",
+    ),
+    "docs/tile.md": (
+        "hwgen area tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --target ecp5",
+        "python examples/tile/run.py verilator layers",
     ),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",
@@ -261,7 +265,7 @@ def whole(command: str, *rest: str) -> list[str]:
     words = [command, *rest]
     if command in ("generate", "area", "energy", "verify", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
-        has_format = block != "all" and (block not in BLOCKS or BLOCKS[block].formats)
+        has_format = block != "all" and (block not in EVERY or EVERY[block].formats)
         words = [command, block, *(["--format", "hif8"] if has_format else []), *options]
     try:
         GRAMMAR.parse_args(words)

@@ -66,7 +66,8 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
         (f"{'a' * 300} = 1", f"has an unknown key '{'a' * 99}...; allowed are module\n"),
         (
             '[[module]]\nblock = "adder"\nformat = "hif8"',
-            "1: block must be one of decoder, encoder, quantizer, mac, dot, pe, readout, amax, random, not 'adder'",
+            "1: block must be one of decoder, encoder, quantizer, mac, dot, pe, readout, amax, random, tile, "
+            "not 'adder'",
         ),
         ('[[module]]\nblock = "mac"', "module 1 needs a key 'format'"),
         ('[[module]]\nformat = "hif8"', "module 1 needs a key 'block'"),

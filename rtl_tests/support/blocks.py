@@ -34,7 +34,11 @@ def texts(designs: Sequence[Design]) -> dict[str, str]:
     if missing:
         yosys.version()  # the first run of Yosys must be alone
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            fresh = dict(zip((design.name for design in missing), pool.map(Design.verilog, missing), strict=True))
+            fresh = dict(
+                zip(
+                    (design.name for design in missing), pool.map(lambda design: design.verilog(), missing), strict=True
+                )
+            )
         new = {name: text for name, text in fresh.items() if not shared.has_passed("lint", text)}
         if new:
             with tempfile.TemporaryDirectory() as folder:

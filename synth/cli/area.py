@@ -4,9 +4,14 @@ import argparse
 from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.block import Design
+from hwgen.tile.block import TileDesign
+from synth.area.jobs import Job
 from synth.area.plan import area_jobs
+from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
+from synth.area.route import DEVICES
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY, TARGETS, check_target
+from synth.area.tile import TileJob
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
 from synth.report.figures import counted
 
@@ -19,8 +24,19 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
     for name in targets:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
-    options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
-    return measure_and_print(design, arguments, lambda text: area_jobs(design, text, targets, *options), _table)
+
+    def plan(text: str) -> list[Job]:
+        if not isinstance(design, TileDesign):
+            return area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
+        jobs = []
+        for name in targets:
+            is_routed = arguments.portfolio is None and name in DEVICES
+            portfolio = arguments.portfolio or (SPEED if is_routed else DEFAULT_PORTFOLIO)
+            renamings, make = (1, TileJob.routed) if is_routed else (arguments.renamings, TileJob.of)
+            jobs += area_jobs(design, text, [name], portfolio, renamings, libraries, arguments.seed, make=make)
+        return jobs
+
+    return measure_and_print(design, arguments, plan, _table)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

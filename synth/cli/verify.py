@@ -22,6 +22,7 @@ from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import check_name
 from hwgen.sources import Sources, junit_file, sources
+from hwgen.tile.block import TileDesign
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
@@ -32,6 +33,7 @@ from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
+from synth.cli import tile
 from synth.cli.checks import check_jobs
 from synth.proof import mapping
 from synth.proof.everything import designs
@@ -60,6 +62,10 @@ _NOT_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
+    if isinstance(design, TileDesign):
+        with about("--verdicts"):
+            verdicts = Verdicts(arguments.verdicts, [])
+        return tile.verify(design, arguments, verdicts.has)
     check_jobs(arguments.jobs)
     user = sources(arguments)
     with about("-o"):

@@ -1,4 +1,4 @@
-"""A layer of a trained transformer through the Verilog of processing elements equals golden.matmul, bit for bit."""
+"""Layers of trained networks in Verilog, on processing elements and on a tile, equal golden.matmul, bit for bit."""
 
 from functools import cache
 
@@ -6,44 +6,23 @@ import numpy as np
 import pytest
 
 import golden
+from examples.tile import layers, run
+from examples.tile.layers import LAYER
 from examples.training.products import Products, encoded
-from examples.training.runs import Run, Trainer
 from hwgen.blocks.catalog import build
 from hwgen.reference.trace import RESET_CYCLES
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import clocked_case
-from synth.report.training.policy import ACTIVATION, WEIGHT, Operand, Policy
+from rtl_tests.support.blocks import clocked_case, texts
+from rtl_tests.support.lint import lint
+from rtl_tests.support.optional import NEEDS_ICARUS
+from synth.report.training.policy import ACTIVATION, WEIGHT
 
-LAYER = "0.joined"
-"""The layer that joins the heads of attention."""
 UNITS = (("hif8", "binary16"), ("e5m2b1", "bfloat16"), ("ocp_e4m3", "binary32"))
 TRAINED = [pytest.param("letters", 2, 2, id="some"), pytest.param("characters", 30, 64, marks=pytest.mark.exhaustive)]
 """Tasks, iterations of training, and characters of a batch that are simulated."""
 
 
-class Operands(Products):
-    """Products that also keep the layer's operands."""
-
-    def matmul(self, x, y, name, kind=WEIGHT):
-        if name == LAYER:
-            self.kept = np.asarray(x).reshape(-1, x.shape[-1]), y
-        return super().matmul(x, y, name, kind)
-
-
-@cache
-def trained(task, iterations, fmt, accumulator):
-    """Activations and weights of the layer for a batch, after training."""
-    operand = Operand(fmt)
-    policy = Policy(fmt, operand, operand, Operand("hif8"), accumulator)  # gradients would vanish in ocp_e4m3
-    trainer = Trainer(Run(task, policy, 0, iterations))
-    before = trainer.weights[LAYER].copy()
-    for _ in range(iterations):
-        trainer.step()
-    assert (trainer.weights[LAYER] != before).mean() > 0.9
-    products = Operands(trainer.run.policy)
-    inputs, _ = trainer.task.samples(np.random.default_rng(1), trainer.task.batch)
-    trainer.task.network.outputs(trainer.weights, inputs, products)
-    return trainer.run.policy, *products.kept
+trained = cache(layers.trained)
 
 
 def codes(policy, x, y):
@@ -98,3 +77,36 @@ def test_a_wrong_weight_is_found(tmp_path):
     b[0, 0] ^= 1
     with pytest.raises(AssertionError, match=r"hif8_pe_binary16: 1 of \d+ cycles differ"):
         simulate([clocked_case(build("pe", fmt, accumulator=accumulator), cycles(a, b, sums))], tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("simulator", "cases"),
+    [
+        pytest.param("icarus", lambda: layers.transformer("letters", 2), marks=NEEDS_ICARUS, id="letters"),
+        pytest.param("verilator", layers.layers, marks=pytest.mark.exhaustive, id="all"),
+    ],
+)
+def test_layers_on_a_tile(simulator, cases, tmp_path):
+    accelerator = run.Accelerator(simulator, tmp_path)
+    products = [(accelerator.compare(*case), np.unique(case[1]).size) for case in cases()]
+    assert products
+    for errors, codes in products:
+        assert errors == 0
+        assert codes > 20
+
+
+@NEEDS_ICARUS
+def test_swapped_operands_of_a_tile_are_found(tmp_path, monkeypatch):
+    for name in run.FILES[:2]:
+        text = (run.HERE / name).read_text()
+        (tmp_path / name).write_text(text.replace(".a_tdata(a[A - 1:0])", ".a_tdata({a[7:0], a[A - 1:8]})"))
+    assert (tmp_path / "accelerator.v").read_text() != (run.HERE / "accelerator.v").read_text()
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    (tmp_path / "bench").mkdir()
+    accelerator = run.Accelerator("icarus", tmp_path / "bench")
+    assert [accelerator.compare(*case) > 0 for case in run.products()] == [True] * len(run.SHAPES)
+
+
+def test_the_top_level_around_a_tile_has_no_lint_warnings(tmp_path):
+    design = run.tile()
+    lint({**texts([design]), "accelerator": (run.HERE / "accelerator.v").read_text()}, tmp_path)

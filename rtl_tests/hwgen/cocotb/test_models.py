@@ -45,6 +45,10 @@ ALL += [exhaustive(design, "icarus") for design in MORE]
 ALL += [exhaustive(design, "verilator") for design in (*DESIGNS, *MORE)]
 
 
+VERILATOR = ["-Wno-fatal", "-CFLAGS", "-O0", "--output-split", "0"]
+"""Faults may have other widths; the package's compiler has no headers compiled ahead."""
+
+
 def with_a_clock(design, text):
     """The text of a module with a clock; around a combinational one a design that has the input ``tick``."""
     if design.is_clocked:
@@ -64,7 +68,7 @@ def run(sources, top, module, folder, simulator="icarus", **variables):
         runner.build(
             sources=sources,
             hdl_toplevel=top,
-            build_args=["-Wno-fatal"] if simulator == "verilator" else [],  # faults may have other widths
+            build_args=VERILATOR if simulator == "verilator" else [],
             build_dir=folder,
             always=True,
             log_file=folder / "build.log",

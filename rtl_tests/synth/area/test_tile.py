@@ -1,0 +1,56 @@
+"""Areas of tiles: parts are mapped once and counted as often as they are there; what is between pins is not counted."""
+
+import re
+
+from hwgen.__main__ import main
+from hwgen.tile.block import TILE
+from synth.area.jobs import Job
+from synth.area.plan import area_jobs
+from synth.area.recipes import STOCK
+from synth.area.tile import TileJob, _pins
+
+OPTIONS = {"accumulator": "exact", "terms": 4, "target": "e2m1"}
+WORDS = "area tile --format e2m1 --rows 2 --columns 2 --accumulator exact --terms 4 --to e2m1 --readout-stages 1"
+
+
+def measured(make, **sides):
+    design = TILE.design("e2m1", **sides, **OPTIONS, readout_stages=1)
+    (job,) = area_jobs(design, design.verilog(), ["gates"], STOCK, renamings=1, make=make)
+    return job.execute()[STOCK][0]
+
+
+def test_parts_are_counted_as_often_as_they_are_there():
+    parts, whole = (measured(make, rows=2, columns=2) for make in (TileJob.of, Job))
+    assert 0.97 < parts["area"] / whole["area"] < 1.1  # what is mapped at once is smaller
+    wide = measured(TileJob.of, rows=2, columns=4)
+    part = TILE.design("e2m1", rows=1, columns=1, **OPTIONS).own_parts[0]
+    (job,) = area_jobs(part, part.verilog(), ["gates"], STOCK, renamings=1)
+    assert wide["area"] - parts["area"] > 4 * job.execute()[STOCK][0]["area"]
+
+
+def test_place_and_route_counts_the_tile_alone(capsys):
+    registers = measured(TileJob, rows=2, columns=2)["ff"]
+    assert registers < measured(TileJob.of, rows=2, columns=2)["ff"]  # parts keep those whose outputs are not used
+    assert main([*WORDS.split(), "--target", "ecp5", "--jobs", "1"]) == 0
+    (line,) = re.findall(r"^ecp5 .*$", capsys.readouterr().out, re.M)
+    luts, found, mhz = re.search(
+        r"lut +(\S+) .*, ff (\d+), dsp 0, memory 0, delay_ps \S+, fmax_mhz (\S+)$", line
+    ).groups()
+    assert 100 < float(luts) < 2000
+    assert int(found) == registers
+    assert 50 < float(mhz) < 500
+
+
+def test_each_bit_of_a_port_has_its_place():
+    ports = TILE.design("e2m1", rows=2, columns=1, **OPTIONS).ports
+    widths = {way: sum(port.width for port in ports if port.direction == way) for way in ("input", "output")}
+    text = _pins("top", ports, widths["input"] - 1, widths["output"])
+    for bus, count in (("inputs", widths["input"] - 1), ("outputs", widths["output"])):
+        places = [range(int(low), int(high) + 1) for high, low in re.findall(rf"\({bus}\[(\d+):(\d+)\]\)", text)]
+        assert [place for part in places for place in part] == [*range(count)]
+
+
+def test_a_portfolio_can_be_chosen(capsys):
+    assert main([*WORDS.split(), "--portfolio", "none"]) == 2
+    assert main([*WORDS.split(), "--target", "ecp5", "--portfolio", "stock", "--renamings", "1", "--jobs", "1"]) == 0
+    assert "fmax_mhz" not in capsys.readouterr().out
