@@ -151,7 +151,7 @@ def test_every_block_that_is_generated_has_a_model():
 
 FAULTS = [
     ("mac", {}, "rest + (uint64_t)odd > half", "rest > half"),  # ties
-    ("dot", {"lanes": 5}, "(low << left) | rest", "rest"),  # the sticky bit of a lower word
+    ("dot", {"lanes": 5, "accumulator": "binary32"}, "if (left) y.sig |=", "if (left && !left) y.sig |="),
     ("encoder", {}, "past_half == 0 && step->tie", "past_half == 0"),
     ("decoder", {"target": "binary16"}, "{1,-16,-14,0,0}", "{1,-15,-14,0,0}"),
     ("pe", {"flags": True}, "next.flags[0] |= sum.flags[0];", ""),

@@ -8,6 +8,7 @@ from synth.area.plan import area_jobs
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
+from synth.cli.others import subject
 from synth.report.figures import counted
 
 
@@ -20,7 +21,8 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
     options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
-    return measure_and_print(design, arguments, lambda text: area_jobs(design, text, targets, *options), _table)
+    module = subject(design, arguments)
+    return measure_and_print(module, arguments, lambda text: area_jobs(module.design, text, targets, *options), _table)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

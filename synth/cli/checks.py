@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from golden.refusal import BadValue, about
-from hwgen.blocks.block import Design
 from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Job
@@ -15,6 +14,7 @@ from synth.area.rows import Row
 from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY
+from synth.cli.others import Subject
 
 MAX_JOBS = 1024
 """More than a machine can run at once; each job may take a thread, a process and open files."""
@@ -56,19 +56,19 @@ def print_failures(outcomes: Iterable[Outcome]) -> int:
 
 
 def measure_and_print(
-    design: Design,
+    module: Subject,
     arguments: argparse.Namespace,
     plan: Callable[[str], Sequence[Job]],
     table: Callable[[Sequence[Row]], Iterable[str]],
 ) -> int:
-    """Measure a design and print its rows, also those before an interrupt, and the failures; return the exit status.
+    """Measure a module and print its rows, also those before an interrupt, and the failures; return the exit status.
 
-    ``plan`` makes the jobs from the design's Verilog.
+    ``plan`` makes the jobs from the module's Verilog.
     """
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None
-        jobs = plan(verilog(design, store))
+        jobs = module.jobs(plan(module.text or verilog(module.design, store)))
         outcomes: dict[Job, Outcome] = {}
         try:
             measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)
