@@ -28,9 +28,9 @@ def enum(**constants: int) -> str:
     return "".join(f"enum {{ M_{name} = {int(value)} }};\n" for name, value in constants.items())
 
 
-def rounding(mode: str) -> str:
+def rounding(mode: Rounding) -> str:
     """The constant of a rounding in number.h."""
-    return f"M_{Rounding(mode).name}"
+    return f"M_{mode.name}"
 
 
 def wide_format(name: str, fmt: Format) -> str:
