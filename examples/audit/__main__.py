@@ -51,8 +51,8 @@ class Unit(NamedTuple):
 def audited(table: dict[str, str], folder: Path, evidence: Path) -> Unit:
     """Compare a unit with the reference model and with our module."""
     words = [sys.executable, "-m", "hwgen", "compare", *shlex.split(table["command"]), "-o", str(evidence)]
-    process = subprocess.run(words, cwd=folder / table["folder"], capture_output=True, text=True, check=False)
-    output = process.stdout + process.stderr
+    process = subprocess.run(words, cwd=folder / table["folder"], capture_output=True, check=False)
+    output = (process.stdout + process.stderr).decode(errors="replace")
     return Unit(table["name"], table["version"], table["command"], process.returncode, output)
 
 

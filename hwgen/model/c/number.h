@@ -38,7 +38,7 @@ static inline void M_put(uint64_t *word, int place, int width, uint64_t bits) {
   if ((place & 63) + width > 64) word[(place >> 6) + 1] |= bits >> (64 - (place & 63));
 }
 
-/* A number in two's complement of so many bits. */
+/* A number of some bits in two's complement. */
 static inline int M_signed(uint64_t bits, int width) {
   return (int)bits - (bits >> (width - 1) ? 1 << width : 0);
 }
@@ -99,7 +99,7 @@ static inline int M_rounds_up(uint64_t rest, uint64_t half, int odd, int roundin
   }
 }
 
-/* Bits of a number in a format, rounded at so many fraction bits; overflow becomes infinity or dlfloat16's NaN. */
+/* Bits of a number in a format, rounded at the number of fraction bits; overflow becomes infinity or dlfloat16's NaN. */
 static inline uint32_t M_pack(M_number x, M_format f, int rounding, int fraction_bits) {
   uint32_t sign = (uint32_t)x.sign << (f.width - 1);
   int lowest = f.has_subnormals - f.bias, drop = 62 - fraction_bits;

@@ -46,7 +46,7 @@ static inline int M_flags_of(M_number exact, uint32_t bits) {
   return (inexact ? M_INEXACT : 0) | (inexact && tiny ? M_UNDERFLOW : 0) | (result.kind ? M_OVERFLOW : 0);
 }
 
-/* The sum of addends of which some are special; the accumulator is the last. */
+/* The sum of addends, some of them special; the accumulator is the last. */
 static inline uint32_t M_special_sum(const M_code *p, uint32_t before, int *flags) {
   M_specials seen = { 0, 0, 0, 0 };
   M_number x = { 0, M_NONE, 0, M_INF };

@@ -39,7 +39,7 @@ static inline int64_t M_shifted(uint64_t n, int place, int odd) {
   return (int64_t)(whole | (odd && lost));
 }
 
-/* The sum of addends, each cut so many bits below the largest exponent of those that are not zero. */
+/* The sum of addends, each cut some bits below the largest exponent of those that are not zero. */
 static inline M_number M_aligned(const M_code *p, int count, int kept, int odd) {
   int top = M_NONE;
   int64_t total = 0;
