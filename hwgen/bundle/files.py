@@ -6,7 +6,7 @@
 * ``NAME.sby``: SymbiYosys job, with ``formal/NAME_properties.v``
 * ``NAME_template.v``: an instance to copy
 * ``tb/NAME_tb.v``: self-checking testbench, with its vectors in ``tb/NAME.hex``
-* ``model/NAME.h``: a model of the module in C99, with a test of the same vectors, and for SystemVerilog's DPI
+* ``model/NAME.h``: a model of the module in C99, also for SystemVerilog's DPI
 * ``tb/cocotb``: cocotb tests of the same vectors, and of new ones where this package is installed
 """
 

@@ -325,7 +325,7 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
         _add_jobs(sub)
         text = "folder for the evidence (default: %(default)s)"
         sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=text)
-        sub.set_defaults(recipe=None, renaming=1, json=False, junit=None, target=None)
+        sub.set_defaults(recipe=None, renaming=1, json=False, junit=None, model=False, target=None)
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
@@ -353,6 +353,8 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} ({names})")
         text = "with --liberty: renaming of the netlist to check, as --seed N of hwgen area (default: 1)"
         sub.add_argument("--renaming", type=int, default=1, metavar="N", help=text)
+        text = "compare the model in C of the bundle with the module, too: all inputs, or 10^9 cases"
+        sub.add_argument("--model", action="store_true", help=text)
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
         sub.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, with the counterexamples")
 

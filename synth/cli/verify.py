@@ -33,7 +33,7 @@ from synth.area.digest import sha256
 from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli.checks import check_jobs
-from synth.proof import mapping
+from synth.proof import mapping, modelled
 from synth.proof.everything import designs
 from synth.proof.evidence import (
     DIFFERENT,
@@ -62,6 +62,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
     check_jobs(arguments.jobs)
     user = sources(arguments)
+    if arguments.model:
+        _check_model(design, arguments)
     with about("-o"):
         check_writable(Path(arguments.output))
     libraries = [file for word in arguments.liberty for file in word.split(",")]
@@ -85,8 +87,19 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         with about("--junit"), writing(junit_path.parent):
             junit_path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(junit_path, junit(evidence))
-    print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
-    return 0 if evidence.verdict == EQUAL else 1
+    model = modelled.compare(design, netlist, arguments.jobs) if arguments.model and evidence.verdict == EQUAL else None
+    lines = [*_summary(evidence, store), *([f"  {model.sentence}"] if model else [])]
+    record = evidence.record() | ({"model": model._asdict()} if model else {})
+    print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
+    return 0 if evidence.verdict == EQUAL and (model is None or model.difference is None) else 1
+
+
+def _check_model(design: Design, arguments: argparse.Namespace) -> None:
+    """Refuse ``--model`` where the gates have other inputs than the model."""
+    if arguments.verilog is not None or arguments.liberty:
+        raise BadValue("--model", "compares the model of the bundle; it cannot be combined with --verilog or --liberty")
+    if getattr(design.core, "carry_save", False):
+        raise BadValue("--model", "needs a module that adds its accumulator in each cycle, without --carry-save")
 
 
 def everything(arguments: argparse.Namespace) -> int:

@@ -1,12 +1,20 @@
+% set fmt = core.source
+${ decoding("bits", fmt) }
+% include "scale.h"
 static inline void M_core(const M_in *in, M_out *out) {
-  uint32_t largest = M_rank((uint32_t)in->amax_in[0]);
-  for (int lane = 0; lane < M_LANES; lane++) {
-    uint32_t rank = M_rank((uint32_t)M_get(in->bits, lane * M_SOURCE_WIDTH, M_SOURCE_WIDTH));
-    if (M_IGNORES_NAN && rank == M_NAN_RANK) rank = 0;
-    if (M_IGNORES_INFINITY && rank == M_INFINITY_RANK) rank = 0;
-    if (rank > largest) largest = rank;
+  uint32_t code = (uint32_t)in->amax_in[0];
+  M_code largest = M_decode_bits(code);
+  for (int lane = 0; lane < ${ core.lanes }; lane++) {
+    uint32_t bits = (uint32_t)M_get(in->bits, lane * ${ fmt.width }, ${ fmt.width });
+    M_code x = M_decode_bits(bits);
+% for kind in ("nan", "infinity") if core[kind] == "ignore"
+    if (x.kind == M_${ kind[:3]|upper }) continue;
+% endfor
+    int is_special = x.kind | largest.kind;  /* infinity is larger than numbers, and NaN than infinity */
+    if (is_special ? x.kind > largest.kind : M_compare(M_number_of(x), M_number_of(largest)) > 0) largest = x, code = bits;
   }
-  M_code x = M_decode_bits(out->amax_out[0] = M_code_of(largest));
-  out->scale[0] = x.kind ? 0xff : (uint64_t)(M_scale_exponent(M_number_of(x)) + 127);
+  if (largest.kind == M_NAN) code = ${ fmt.canonical_nan or 0 };
+  else if (largest.sign) code = ${ "(1u << %d) - code" % fmt.width if fmt.twos_complement else "code & %du" % (fmt.sign_bit - 1) };
+  out->amax_out[0] = code;
+  out->scale[0] = largest.kind ? 0xff : (uint64_t)(M_scale_exponent(M_number_of(largest)) + 127);
 }
-

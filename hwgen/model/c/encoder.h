@@ -1,12 +1,13 @@
+${ decoding("bits", core.source) }
+% set fmt, rounding, overflow, nan_to_zero, source = core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.source
+% set random_bits, pin = core.random_bits, core.rounding_pin
+% include "codes.h"
 static inline void M_core(const M_in *in, M_out *out) {
-  uint32_t bits = (uint32_t)in->bits[0];
-  M_code source = M_decode_bits(bits);
-  M_number x = M_number_of(source);
+  M_number x = M_number_of(M_decode_bits((uint32_t)in->bits[0]));
   int flags;
-  if (x.sig) x.exp += M_scale(in);
-  uint32_t code = M_encode(x, M_rounding(in), M_threshold(bits, M_random(in, 0)), M_TAIL_BITS, &flags);
-  if (M_is_signaling(source, bits, M_SOURCE)) flags = M_INVALID;
-  out->code[0] = code;
-  M_status(out, flags);
+% if core.scale_bits
+  if (x.sig) x.exp += M_signed(in->scale[0], ${ core.scale_bits });
+% endif
+  out->code[0] = M_code_of(x, in, (uint32_t)in->bits[0], 0, &flags);
+% include "status.h"
 }
-

@@ -1,5 +1,6 @@
-/* -- fixed point: M_LIMBS words in two's complement, whose last bit weighs 2^M_LSB */
+/* -- fixed point: words in two's complement, whose last bit weighs 2^M_LSB */
 
+enum { M_LSB = ${ lsb }, M_LIMBS = ${ limbs } };
 typedef struct { uint64_t limb[M_LIMBS]; } M_fixed;
 
 /* Add n * 2^place, or subtract it. */
@@ -37,3 +38,16 @@ static inline M_number M_value(M_fixed x) {
   return y;
 }
 
+% if unit
+/* The value of an exact accumulator, {nan, neg_inf, pos_inf, value}. */
+static inline M_fixed M_value_of(const uint64_t *acc) {
+  const uint64_t sign = M_get(acc, ${ unit.value_width - 1 }, 1) ? ~(uint64_t)0 : 0;
+  M_fixed x;
+  for (int i = 0; i < M_LIMBS; i++) {
+    int width = ${ unit.value_width } - 64 * i;
+    x.limb[i] = width >= 64 ? acc[i] : width > 0 ? M_get(acc, 64 * i, width) | sign << width : sign;
+  }
+  return x;
+}
+
+% endif

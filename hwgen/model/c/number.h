@@ -7,7 +7,8 @@ enum {
 };
 enum { M_INEXACT = 1, M_UNDERFLOW = 2, M_OVERFLOW = 4, M_INVALID = 8 };
 
-/* What a code stands for: n * 2^e. The number before 2^row is its significand; n of infinities and NaNs is 1. */
+/* What a code stands for: n * 2^e. The number before 2^row is its significand. Of what is no number, n is 1; it is 0
+   for signaling NaNs, and NaNs that an operation makes. */
 typedef struct { uint64_t n; int16_t e, row; uint8_t sign, kind; } M_code;
 
 /* A normalized number, sig * 2^(exp - 63). The last bit of sig is also set if there are further ones: it is rounded to
@@ -20,8 +21,14 @@ typedef struct { int width, fraction_bits, bias, has_subnormals; uint32_t nan; }
 
 #if defined(__GNUC__)
 #define M_UNROLLED _Pragma("GCC unroll 4")
+#define M_leading_zeros __builtin_clzll
 #else
 #define M_UNROLLED
+static inline int M_leading_zeros(uint64_t x) {
+  int count = 0;
+  for (; !(x >> 63); x <<= 1) count++;
+  return count;
+}
 #endif
 
 /* Bits of a word, which has its least significant 64 bits first. */
@@ -38,26 +45,13 @@ static inline void M_put(uint64_t *word, int place, int width, uint64_t bits) {
   if ((place & 63) + width > 64) word[(place >> 6) + 1] |= bits >> (64 - (place & 63));
 }
 
-/* A number of some bits in two's complement. */
-static inline int M_signed(uint64_t bits, int width) {
-  return (int)bits - (bits >> (width - 1) ? 1 << width : 0);
-}
-
-static inline int M_leading_zeros(uint64_t x) {
-#if defined(__GNUC__)
-  return __builtin_clzll(x);
-#else
-  int count = 0;
-  for (; !(x >> 63); x <<= 1) count++;
-  return count;
-#endif
-}
+/* A number in two's complement. */
+static inline int M_signed(uint64_t bits, int width) { return (int)bits - (bits >> (width - 1) ? 1 << width : 0); }
 
 static inline M_code M_unpack(uint32_t bits, M_format f) {
-  uint32_t fraction = bits & ((1u << f.fraction_bits) - 1), field = bits >> f.fraction_bits;
-  uint32_t top = (1u << (f.width - 1 - f.fraction_bits)) - 1;
+  uint32_t fraction = bits & ((1u << f.fraction_bits) - 1), top = (1u << (f.width - 1 - f.fraction_bits)) - 1;
+  uint32_t field = bits >> f.fraction_bits & top;
   M_code x;
-  field &= top;
   x.sign = (uint8_t)(bits >> (f.width - 1) & 1);
   x.n = fraction | (uint64_t)(f.has_subnormals ? field != 0 : (field | fraction) != 0) << f.fraction_bits;
   x.row = (int16_t)((f.has_subnormals && !field ? 1 : (int)field) - f.bias);
@@ -65,12 +59,8 @@ static inline M_code M_unpack(uint32_t bits, M_format f) {
   x.kind = M_FINITE;
   if (field == top && f.has_subnormals) x.kind = fraction ? M_NAN : M_INF;
   if (field == top && !f.has_subnormals && fraction == (1u << f.fraction_bits) - 1) x.kind = M_NAN;
-  if (x.kind) x.n = 1, x.e = (int16_t)(1 - f.bias - f.fraction_bits);
+  if (x.kind) x.n = x.kind == M_INF || !f.has_subnormals || fraction >> (f.fraction_bits - 1);
   return x;
-}
-
-static inline int M_is_signaling(M_code x, uint32_t bits, M_format f) {
-  return f.has_subnormals && x.kind == M_NAN && !(bits >> (f.fraction_bits - 1) & 1);
 }
 
 static inline M_number M_normalized(uint64_t n, int e, uint8_t sign, uint8_t kind) {
@@ -86,20 +76,11 @@ static inline M_number M_normalized(uint64_t n, int e, uint8_t sign, uint8_t kin
 static inline M_number M_number_of(M_code x) { return M_normalized(x.n, x.e, x.sign, x.kind); }
 
 /* The sign of x - y, of magnitudes. */
-static inline int M_compare(M_number x, int exp, uint64_t sig) {
-  return x.exp != exp ? (x.exp > exp) - (x.exp < exp) : (x.sig > sig) - (x.sig < sig);
+static inline int M_compare(M_number x, M_number y) {
+  return x.exp != y.exp ? (x.exp > y.exp) - (x.exp < y.exp) : (x.sig > y.sig) - (x.sig < y.sig);
 }
 
-static inline int M_rounds_up(uint64_t rest, uint64_t half, int odd, int rounding) {
-  switch (rounding) {
-    case M_TIES_TO_EVEN: return rest + (uint64_t)odd > half;
-    case M_TIES_TO_AWAY: return rest >= half;
-    case M_TO_ODD: return rest && !odd;
-    default: return 0;
-  }
-}
-
-/* Bits of a number in a format, rounded at the number of fraction bits; overflow becomes infinity or dlfloat16's NaN. */
+/* Bits of a number in a format, rounded at so many fraction bits; overflow becomes infinity or dlfloat16's NaN. */
 static inline uint32_t M_pack(M_number x, M_format f, int rounding, int fraction_bits) {
   uint32_t sign = (uint32_t)x.sign << (f.width - 1);
   int lowest = f.has_subnormals - f.bias, drop = 62 - fraction_bits;
@@ -109,9 +90,10 @@ static inline uint32_t M_pack(M_number x, M_format f, int rounding, int fraction
   uint64_t sig = x.sig >> 1 | (x.sig & 1);
   if (f.has_subnormals && x.exp < lowest) drop += lowest - x.exp;
   if (drop > 63) drop = 63, sig = sig != 0;
-  uint64_t rest = sig & (((uint64_t)1 << drop) - 1);
-  bits = (int64_t)(sig >> drop);
-  bits = (bits + M_rounds_up(rest, (uint64_t)1 << (drop - 1), bits & 1, rounding)) << (f.fraction_bits - fraction_bits);
+  uint64_t rest = sig & (((uint64_t)1 << drop) - 1), half = (uint64_t)1 << (drop - 1), odd = sig >> drop & 1;
+  int up = rounding == M_TIES_TO_EVEN ? rest + odd > half : rounding == M_TIES_TO_AWAY ? rest >= half :
+           rounding == M_TO_ODD && rest && !odd;
+  bits = (int64_t)((sig >> drop) + (uint64_t)up) << (f.fraction_bits - fraction_bits);
   if (x.exp >= lowest || !f.has_subnormals)
     bits += (int64_t)(x.exp - lowest - !f.has_subnormals) * ((int64_t)1 << f.fraction_bits);
   return (uint32_t)(bits < 0 ? 0 : bits > top ? top : bits) | sign;

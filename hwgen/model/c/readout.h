@@ -1,15 +1,26 @@
-/* The value of an accumulator, infinities and NaN by its flags. */
-static inline M_number M_read(const M_in *in) {
-  M_number x = M_value(M_value_bits(in->acc));
-  int specials = (int)M_get(in->acc, M_VALUE_BITS, 3);
-  if (x.sig) x.exp += M_scale(in);
-  if (specials) x.sign = specials & 4 ? 0 : !(specials & 1), x.kind = specials & 4 ? M_NAN : M_INF;
-  return x;
-}
-
+% set unit, lsb, limbs = core.exact, core.exact.lsb_exponent, core.exact.value_width // 64 + 1
+% include "fixed.h"
+% set target, chosen = core.target, core.chosen
+% if target.name not in wide_formats
+% set fmt, rounding, overflow, nan_to_zero, random_bits = target, chosen.rounding, chosen.overflow, chosen.nan_to_zero, core.random_bits
+% include "codes.h"
+% endif
 static inline void M_core(const M_in *in, M_out *out) {
-  uint32_t bits = M_round(M_read(in), in);
-  if (M_ZERO_IS_POSITIVE && M_HAS_NEGATIVE_ZERO && bits == 1u << (M_TARGET_WIDTH - 1)) bits = 0;
-  out->M_RESULT[0] = bits;
+  M_number x = M_value(M_value_of(in->acc));
+  int specials = (int)M_get(in->acc, ${ unit.value_width }, 3);
+% if core.scale_bits
+  if (x.sig) x.exp += M_signed(in->scale[0], ${ core.scale_bits });
+% endif
+  if (specials) x.sign = specials & 4 ? 0 : !(specials & 1), x.kind = specials & 4 ? M_NAN : M_INF;
+% if target.name in wide_formats
+  const M_format target = ${ wide_format(target) };
+  uint32_t bits = M_pack(x, target, M_${ target.roundings[0].name }, ${ target.fraction_bits });
+% else
+  int flags;
+  uint32_t bits = M_code_of(x, in, 0, 0, &flags);
+% endif
+% if core.zero == "positive" and target.has_negative_zero
+  if (bits == ${ target.sign_bit }) bits = 0;
+% endif
+  out->${ outputs[0].name }[0] = bits;
 }
-
