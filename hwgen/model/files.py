@@ -55,14 +55,22 @@ def _text(design: Design, file: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    marks = {"variable_start_string": "${", "variable_end_string": "}", "line_statement_prefix": "%"}
-    marks |= {"block_start_string": "<%", "block_end_string": "%>", "comment_start_string": "<#"}
-    loader = PackageLoader("hwgen.model", "c")
-    environment = Environment(loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, **marks)
-    functions = (replacements, with_sign, wide, words, element_exponent, first_rounded_up, kind, argument, sv_argument)
-    functions += (tables.decoding, tables.flush, tables.number, tables.steps, tables.wide_format)
+    environment = Environment(
+        loader=PackageLoader("hwgen.model", "c"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        variable_start_string="${",
+        variable_end_string="}",
+        block_start_string="<%",
+        block_end_string="%>",
+        comment_start_string="<#",
+        line_statement_prefix="%",
+    )
+    functions: list[Any] = [replacements, with_sign, wide, element_exponent, first_rounded_up, words, kind, sv_argument]
+    functions += [tables.decoding, tables.flush, tables.number, tables.steps, tables.wide_format]
     environment.globals |= {function.__name__: function for function in functions}
-    environment.filters |= {function.__name__: function for function in (argument, sv_argument)}
+    environment.globals |= {"TEMPLATES": TEMPLATES, "WIDE": WIDE}
+    environment.filters |= {"argument": argument, "sv_argument": sv_argument}
     return environment
 
 
@@ -77,7 +85,6 @@ def _context(design: Design) -> dict[str, Any]:
     return {
         "design": design,
         "name": design.name,
-        "block": design.kind,
         "core": core,
         "model": model,
         "ports": [port for port in ports if port is not returned],
@@ -85,23 +92,21 @@ def _context(design: Design) -> dict[str, Any]:
         "outputs": outputs,
         "names": [port.name for port in ports],
         "loads": list(_loads(ports, model)),
-        "stores": [(field, fields.get(field, field)) for field in model.results],
+        "stores": {fields.get(field, field): field for field in model.results},
         "cleared": [cleared.get(fields.get(field, field), 0) for field in model.results],
-        "file": TEMPLATES[design.kind],
-        "wide_formats": list(WIDE),
         **dict.fromkeys(("random_bits", "source", "unit", "pin", "nan_to_zero")),
         **(_sum(core) if hasattr(core, "sums") else {}),
     }
 
 
 def _loads(ports: list[Port], model: Reference) -> Iterator[tuple[str, int, int, str, int]]:
-    """Runs of bits that an argument is made of: its name, the place, the number of bits, their array and place."""
-    arrays = {port.name: port.name if port.width > 64 else f"{port.name}_" for port in ports}
+    """Runs of bits that an argument is made of: its name, the place, the number of bits, their port and place."""
+    names = [port.name for port in ports]
     for name, width in model.arguments.items():
-        bits = model.made_of.get(name) or [(name, place) for place in range(width) if name in arrays]
+        bits = model.made_of.get(name) or [(name, place) for place in range(width) if name in names]
         for _, run in groupby(enumerate(bits), lambda item: (item[1][0], item[1][1] - item[0], item[0] // 64)):
             (place, (port, first)), *others = run
-            yield name, place, 1 + len(others), arrays[port], first
+            yield name, place, 1 + len(others), port, first
 
 
 def _sum(core: Any) -> dict[str, Any]:
@@ -130,22 +135,21 @@ def _sum(core: Any) -> dict[str, Any]:
 # -- ports as arguments
 
 
-def words(width: int) -> int:
-    """Elements of an array of 64-bit words, least significant word first."""
-    return -(-width // 64)
+def words(width: int, bits: int = 64) -> int:
+    """Elements of an array of words of ``bits``, least significant word first."""
+    return -(-width // bits)
 
 
 def kind(port: Port) -> str:
-    """The type of a port in C, or of its array's elements."""
-    return f"uint{next((bits for bits in _TYPES if port.width <= bits), 64)}_t"
+    """The type of a port in C, or of an element: of more than 64 bits it is an array of 32-bit words, as in DPI."""
+    return f"uint{next((bits for bits in _TYPES if port.width <= bits), 32)}_t"
 
 
-def argument(port: Port, bits: int = 64) -> str:
-    """The argument in C; above 64 bits an array, whose elements have ``bits``."""
-    if port.width <= 64:
-        return f"{kind(port)} {'*' if port.direction == 'output' else ''}{port.name}"
-    constant = "const " if port.direction == "input" else ""
-    return f"{constant}uint{bits}_t {port.name}[{-(-port.width // bits)}]"
+def argument(port: Port) -> str:
+    """The argument in C."""
+    if port.width > 64:
+        return f"{'const ' if port.direction == 'input' else ''}{kind(port)} {port.name}[{words(port.width, 32)}]"
+    return f"{kind(port)} {'*' if port.direction == 'output' else ''}{port.name}"
 
 
 def sv_argument(port: Port) -> str:

@@ -16,9 +16,9 @@ from hwgen.model.files import TEMPLATES, files
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import reference
 from hwgen.reference.reference import ClockedReference
+from hwgen.reference.trace import CARE
 from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import generator, texts
-from synth.proof.modelled import first_wrong
 
 COMPILERS = [path for path in map(shutil.which, ("gcc", "clang")) if path]
 NEEDS_C = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
@@ -47,6 +47,35 @@ def vectors(design, count):
         else:
             cases = [*model.stimuli(count, rng), *(model.near_stimuli(count, rng) if hasattr(model, "formats") else [])]
         return [model.physical({**pins, **results}) for pins, results in zip(cases, model.answers(cases), strict=True)]
+
+
+def first_wrong(code, design, rows):
+    """The first row of values of ports that the function for DPI does not give, called for one row after the other."""
+    ports = [port for port in design.ports if port.name != CLOCK]
+    outputs = [port for port in ports if port.direction == "output"]
+    is_returned = len(outputs) == 1 and outputs[0].width <= 64 and not design.is_clocked
+    function, state = code[f"{design.name}_dpi"], []
+    function.restype = ctypes.c_uint64
+    if design.is_clocked:
+        new = code[f"{design.name}_new"]
+        new.restype = ctypes.c_void_p
+        state = [ctypes.c_void_p(new())]
+    results = {port.name: (ctypes.c_uint32 * (port.width // 32 + 1))() for port in outputs}
+    for number, row in enumerate(rows):
+        arguments: list = list(state)
+        for port in ports:
+            if port in outputs:
+                arguments += [] if is_returned else [results[port.name]]
+            elif port.width > 64:
+                arguments.append(row[port.name].to_bytes(port.width // 8 + 4, "little"))
+            else:
+                arguments.append(ctypes.c_uint64(row[port.name]))
+        returned = function(*arguments)
+        for port in outputs:
+            word = returned if is_returned else int.from_bytes(bytes(results[port.name]), "little")
+            if row.get(CARE + port.name, 1) and word & (1 << port.width) - 1 != row[port.name]:
+                return number
+    return None
 
 
 def wrong(design, folder, rows, change=lambda text: text, compiler=None):

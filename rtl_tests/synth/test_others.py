@@ -53,7 +53,7 @@ def test_area_of_system_verilog_with_its_own_ports(peer, capsys):
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["--top", "other"], "--verilog: other cannot be read: "),
+        (["--top", "other"], "--verilog: other cannot be mapped: "),
         (["--top", "peer"], "--ports must give peer the input code of 4 bits, which has none"),
     ],
 )

@@ -21,8 +21,10 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
     options = arguments.portfolio, arguments.renamings, libraries, arguments.seed
-    module = subject(design, arguments)
-    return measure_and_print(module, arguments, lambda text: area_jobs(module.design, text, targets, *options), _table)
+    modules = [subject(design, arguments)]
+    return measure_and_print(
+        modules, arguments, lambda module, text: area_jobs(module, text, targets, *options), _table
+    )
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from golden.refusal import BadValue, about
+from hwgen.blocks.block import Design
 from hwgen.tools.progress import Progress
 from synth.area import liberty
 from synth.area.jobs import AS_EMITTED, MAX_RENAMINGS, MAX_SEED, Job
@@ -56,19 +57,22 @@ def print_failures(outcomes: Iterable[Outcome]) -> int:
 
 
 def measure_and_print(
-    module: Subject,
+    modules: Sequence[Subject],
     arguments: argparse.Namespace,
-    plan: Callable[[str], Sequence[Job]],
+    plan: Callable[[Design, str], Sequence[Job]],
     table: Callable[[Sequence[Row]], Iterable[str]],
 ) -> int:
-    """Measure a module and print its rows, also those before an interrupt, and the failures; return the exit status.
+    """Measure modules and print their rows, also those before an interrupt, and the failures; return the exit status.
 
-    ``plan`` makes the jobs from the module's Verilog.
+    ``plan`` makes the jobs from a module and its Verilog.
     """
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None
-        jobs = module.jobs(plan(module.text or verilog(module.design, store)))
+        texts = [module.text or verilog(module.design, store) for module in modules]
+        jobs = [
+            job for module, text in zip(modules, texts, strict=True) for job in module.jobs(plan(module.design, text))
+        ]
         outcomes: dict[Job, Outcome] = {}
         try:
             measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)

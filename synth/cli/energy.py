@@ -44,11 +44,10 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
         problem = f"icarus checks the compiled simulator in the tests only; without a C++ compiler, {INSTALL}"
         raise BadValue("--simulator", problem, ": ")
     engine()  # before anything is measured
-    module = subject(design, arguments)
     return measure_and_print(
-        module,
+        [subject(design, arguments)],
         arguments,
-        lambda text: energy_jobs(module.design, text, targets, numbers, **options),
+        lambda module, text: energy_jobs(module, text, targets, numbers, **options),
         lambda rows: _table(rows, arguments.recipe is None),
     )
 

@@ -6,9 +6,10 @@ import argparse
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
@@ -18,6 +19,7 @@ from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
 from hwgen.wrapper import WRAPPER, wrap
 from synth.area.jobs import Job
+from synth.proof.gates import NetlistError
 
 UNPROVED = "nothing was proved of this module; hwgen verify compares it with the reference model"
 
@@ -28,19 +30,17 @@ hierarchy -top {top}
 proc
 flatten
 opt_clean
-rename {top} {name}
-write_verilog -noattr plain.v
+{renamed}write_verilog -noattr plain.v
+write_json ports.json
 """
 
 
 class Subject(NamedTuple):
-    """A module to be measured."""
+    """A module to be measured: the block, whose name is the module's, and for a user's module plain Verilog."""
 
     design: Design
-    """The block; its name is that of the module."""
-    text: str | None
-    """Plain Verilog; None for the generated module."""
-    words: tuple[str, ...]
+    text: str | None = None
+    words: tuple[str, ...] = ()
     """The options that name the files, for the command that repeats the measurement."""
 
     def jobs(self, jobs: Sequence[Job]) -> list[Job]:
@@ -48,49 +48,49 @@ class Subject(NamedTuple):
         return [replace(job, command=" ".join([job.command, *self.words])) for job in jobs]
 
 
-def subject(design: Design, arguments: argparse.Namespace) -> Subject:
-    """The user's module of ``--verilog``, or the generated one; the former is said to be unproved."""
+@contextmanager
+def refusing(user: Sources | None, design: Design, arguments: argparse.Namespace) -> Iterator[None]:
+    """Turn errors about a user's file, or libraries, into refusals that name the module and the place."""
+    top = arguments.top or design.name
+    try:
+        yield
+    except NetlistError as error:
+        if user is None:
+            raise
+        raise BadValue("--verilog", str(error).replace(WRAPPER.format(top), top), ": ") from error
+    except YosysError as error:
+        if error.killed or not (user or arguments.liberty):
+            raise
+        option, reason = "--liberty", yosys.reason(error.log)
+        if user is not None:
+            option, reason = "--verilog", user.named(reason).replace(WRAPPER.format(top), top)
+            reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
+        raise BadValue(option, f"{top} cannot be mapped: {reason}", ": ") from error
+
+
+def subject(design: Design, arguments: argparse.Namespace, *, is_second: bool = False) -> Subject:
+    """The user's module of ``--verilog``, said to be unproved, or the generated one; a second one has another name."""
     user = sources(arguments)
     if user is None:
-        return Subject(design, None, ())
+        return Subject(design)
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
-    try:
-        design, text = _plain(design, arguments, user, top)
-    except YosysError as error:
-        if error.killed:
-            raise
-        reason = user.named(yosys.reason(error.log)).replace(WRAPPER.format(top), top)
-        reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
-        raise BadValue("--verilog", f"{top} cannot be read: {reason}", ": ") from error
-    print(f"{top}: {UNPROVED}", file=sys.stderr if getattr(arguments, "json", False) else sys.stdout)
+    name = f"{top}_theirs" if is_second and top == design.name else top
+    is_system_verilog, text, outer = user.main.suffix == ".sv", user.text, top
     words = [user.words, *([] if arguments.top else [f"--top {shlex.quote(top)}"])]
-    return Subject(design, text, tuple(words))
-
-
-def _plain(design: Design, arguments: argparse.Namespace, user: Sources, top: str) -> tuple[Design, str]:
-    """The block with their module's name, and the module, flattened, with our ports and their own name."""
-    is_system_verilog = user.main.suffix == ".sv"
-    wrapper = wrap(design, arguments, user.text, top, is_system_verilog)
-    text, outer = user.text, top
-    if wrapper is not None:
-        design, text, outer = wrapper.design, text + wrapper.text, wrapper.top
-    standard = "" if is_system_verilog else "--std 1364-2005 "
-    script = _FLATTEN.format(top=outer, name=top, standard=standard)
-    if outer == top:
-        script = script.replace(f"rename {top} {top}\n", "")
-    plain = yosys.run(script, {"module.sv": text}, ["plain.v"])["plain.v"]
-    design = replace(design, given_name=top)
-    _check_ports(design, plain, top)
-    return design, plain
-
-
-def _check_ports(design: Design, text: str, top: str) -> None:
-    """Refuse a module that lacks one of our ports, or has it in another width."""
-    script = f"read_verilog module.v\nhierarchy -top {top}\nwrite_json ports.json\n"
-    module = json.loads(yosys.run(script, {"module.v": text}, ["ports.json"])["ports.json"])["modules"][top]
-    theirs: dict[str, Any] = module["ports"]
+    with refusing(user, design, arguments):
+        wrapper = wrap(design, arguments, text, top, is_system_verilog)
+        if wrapper is not None:
+            design, text, outer = wrapper.design, text + wrapper.text, wrapper.top
+        renamed = f"rename {outer} {name}\n" if outer != name else ""
+        standard = "" if is_system_verilog else "--std 1364-2005 "
+        script = _FLATTEN.format(top=outer, renamed=renamed, standard=standard)
+        made = yosys.run(script, {"module.sv": text}, ["plain.v", "ports.json"])
+    theirs = json.loads(made["ports.json"])["modules"][name]["ports"]
     for port in design.ports:
         width = len(theirs[port.name]["bits"]) if port.name in theirs else None
         if width != port.width:
             problem = f"must give {top} the {port.direction} {port.name} of {port.width} bits"
             raise BadValue("--ports", f"{problem}, which has {'none' if width is None else f'one of {width}'}")
+    if not is_second:
+        print(f"{top}: {UNPROVED}", file=sys.stderr if arguments.json else sys.stdout)
+    return Subject(replace(design, given_name=name), made["plain.v"], tuple(words))

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
@@ -26,13 +25,13 @@ from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.progress import Progress
-from hwgen.tools.yosys import YosysError
-from hwgen.wrapper import WRAPPER, wrap
+from hwgen.wrapper import wrap
 from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli.checks import check_jobs
+from synth.cli.others import refusing
 from synth.proof import mapping, modelled
 from synth.proof.everything import designs
 from synth.proof.evidence import (
@@ -48,7 +47,6 @@ from synth.proof.evidence import (
     write_verdicts,
 )
 from synth.proof.files import UserFile
-from synth.proof.gates import NetlistError
 from synth.proof.verify import IncompleteError, Report, Subject, begin, emitted, processes, verify
 
 SECONDS = 10
@@ -68,7 +66,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         check_writable(Path(arguments.output))
     libraries = [file for word in arguments.liberty for file in word.split(",")]
     junit_path = junit_file(arguments.junit, [*libraries, *(() if user is None else user.read)])
-    with _refusing(user, design, arguments):
+    with refusing(user, design, arguments):
         subject = _subject(design, arguments, user)
         netlist = subject.netlist()
     with about("-o"):
@@ -76,7 +74,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     progress = Progress()
     try:
         check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
-        with _refusing(user, design, arguments):
+        with refusing(user, design, arguments):
             evidence = check(netlist, store, arguments.jobs, _reporter(progress))
     except (IncompleteError, KeyboardInterrupt, SystemExit) as error:
         progress.clear()
@@ -87,11 +85,15 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         with about("--junit"), writing(junit_path.parent):
             junit_path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(junit_path, junit(evidence))
-    model = modelled.compare(design, netlist, arguments.jobs) if arguments.model and evidence.verdict == EQUAL else None
-    lines = [*_summary(evidence, store), *([f"  {model.sentence}"] if model else [])]
-    record = evidence.record() | ({"model": model._asdict()} if model else {})
+    status, record, lines = int(evidence.verdict != EQUAL), evidence.record(), list(_summary(evidence, store))
+    if arguments.model and evidence.verdict == EQUAL:
+        cases, difference = modelled.compare(design, netlist, arguments.jobs)
+        status, record = int(bool(difference)), {**record, "model": {"cases": cases, "difference": difference}}
+        lines.append(
+            f"  the model in C {f'differs: {difference}' if difference else f'is equal in {power(cases)} cases'}"
+        )
     print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
-    return 0 if evidence.verdict == EQUAL and (model is None or model.difference is None) else 1
+    return status
 
 
 def _check_model(design: Design, arguments: argparse.Namespace) -> None:
@@ -238,26 +240,6 @@ def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None
     text += wrapper.text
     subject = replace(subject, design=wrapper.design, verilog=text, top=wrapper.top, module=top)
     return replace(subject, notes=wrapper.notes, is_released=wrapper.is_released)
-
-
-@contextmanager
-def _refusing(user: Sources | None, design: Design, arguments: argparse.Namespace) -> Iterator[None]:
-    """Turn errors about a user's file, or libraries, into refusals that name the module and the place."""
-    top = arguments.top or design.name
-    try:
-        yield
-    except NetlistError as error:
-        if user is None:
-            raise
-        raise BadValue("--verilog", str(error).replace(WRAPPER.format(top), top), ": ") from error
-    except YosysError as error:
-        if error.killed or not (user or arguments.liberty):
-            raise
-        option, reason = "--liberty", yosys.reason(error.log)
-        if user is not None:
-            option, reason = "--verilog", user.named(reason).replace(WRAPPER.format(top), top)
-            reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
-        raise BadValue(option, f"{top} cannot be mapped: {reason}", ": ") from error
 
 
 def junit(evidence: Evidence) -> bytes:

@@ -23,8 +23,18 @@ static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, 
 
 % set no_value = replacements(fmt, rounding, overflow)
 % set minus_inf = with_sign(fmt, no_value.minus_inf)
-static inline uint32_t M_encode(M_number x, int rounding, uint64_t threshold, int tail_bits, int *flags) {
+/* The code of a number; bits are the source's, and each lane has a random word. */
+static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int lane, int *flags) {
+  const int rounding = <% if pin %>!in->hybrid[0] ? M_TIES_TO_AWAY : <% endif %>M_${ rounding.name };
+% if random_bits
+  const int tail_bits = ${ random_bits };
+  const uint64_t threshold = ((uint64_t)1 << tail_bits) - M_get(in->random, lane * tail_bits, tail_bits);
+% else
+  const int tail_bits = ${ 14 if source and source.name == "binary32" else 2 };  /* of hybrid rounding, as in the source */
+  const uint64_t threshold = tail_bits == 14 ? bits & 0x3fff : (bits & 1) * 2 + 1;
+% endif
   const M_number flush = ${ number(flush(fmt, rounding)) }, normal = ${ number(fmt.smallest_normal) }, limit = ${ number(40960) };
+  (void)in, (void)lane, (void)bits;
   if (x.kind == M_NAN) {
     *flags = ${ (nan_to_zero or fmt.canonical_nan is none)|int } || !x.sig ? M_INVALID : 0;
     return ${ 0 if nan_to_zero else fmt.canonical_nan or 0 };
@@ -77,17 +87,5 @@ static inline uint32_t M_encode(M_number x, int rounding, uint64_t threshold, in
   if (x.sign<% if not fmt.has_negative_zero %> && value->code<% endif %>) return value->code | 1u << (M_CODE_BITS - 1);
 % endif
   return value->code;
-}
-
-/* The code of a number by the rounding of the module; bits are the source's, and each lane has a random word. */
-static inline uint32_t M_code_of(M_number x, const M_in *in, uint32_t bits, int lane, int *flags) {
-  (void)in, (void)bits, (void)lane;
-% if random_bits
-  return M_encode(x, M_${ rounding.name }, ((uint64_t)1 << ${ random_bits }) - M_get(in->random, lane * ${ random_bits }, ${ random_bits }), ${ random_bits }, flags);
-% elif rounding.name == "HYBRID" and source
-  return M_encode(x, <% if pin %>!in->hybrid[0] ? M_TIES_TO_AWAY : <% endif %>M_HYBRID, ${ "bits & 0x3fff, 14" if source.name == "binary32" else "(bits & 1) * 2 + 1, 2" }, flags);
-% else
-  return M_encode(x, M_${ rounding.name }, 0, 0, flags);
-% endif
 }
 

@@ -8,6 +8,6 @@ static inline void M_core(const M_in *in, M_out *out) {
 % if core.scale_bits
   if (x.sig) x.exp += M_signed(in->scale[0], ${ core.scale_bits });
 % endif
-  out->code[0] = M_code_of(x, in, (uint32_t)in->bits[0], 0, &flags);
+  out->code[0] = M_encode(x, in, (uint32_t)in->bits[0], 0, &flags);
 % include "status.h"
 }

@@ -31,7 +31,7 @@ static inline M_number M_value(M_fixed x) {
   }
   M_number y = M_normalized(high, M_LSB + 64 * top, sign, M_FINITE);
   if (high) {
-    int left = M_leading_zeros(high);
+    int left = M_LSB + 64 * top + 63 - y.exp;
     if (left) y.sig |= low >> (64 - left);
     y.sig |= ((low << left) | rest) != 0;
   }

@@ -24,8 +24,8 @@ typedef struct { uint64_t word; } M_state;
 static inline void M_reset(M_state *s) { s->word = ${ "%#x" % register.random_seed }u; }
 
 % endif
-% if block != "random"
-% include file
+% if design.kind != "random"
+% include TEMPLATES[design.kind]
 % endif
 
 % if design.is_clocked and not register
@@ -45,33 +45,35 @@ static inline void M_reset(M_state *s) {
 static inline ${ kind(returned) if returned else "void" } ${ name }(<% if design.is_clocked %>M_state *s, <% endif %>${ ports|map("argument")|join(", ") }) {
   M_in in = { ${ (["{ 0 }"] * model.arguments|length)|join(", ") } };
   M_out out = { ${ (["{ 0 }"] * model.results|length)|join(", ") } };
-% for port in ports if port.direction == "input" and port.name ~ "_" in loads|map(attribute=3)
+% for port in ports if port.name in loads|map(attribute=3)
+% if port.width <= 64
   const uint64_t ${ port.name }_[1] = { ${ port.name } };
+% else
+  uint64_t ${ port.name }_[${ words(port.width) }] = { 0 };
+  for (int i = 0; i < ${ words(port.width, 32) }; i++) M_put(${ port.name }_, 32 * i, 32, ${ port.name }[i]);
+% endif
 % endfor
-% for field, place, count, array, first in loads
-  M_put(in.${ field }, ${ place }, ${ count }, M_get(${ array }, ${ first }, ${ count }));
+% for field, place, count, port, first in loads
+  M_put(in.${ field }, ${ place }, ${ count }, M_get(${ port }_, ${ first }, ${ count }));
 % endfor
-% if block == "random"
+% if design.kind == "random"
   in.state[0] = s->word;
 % elif register
   const uint64_t after = M_words(s->word, in.random);
 % endif
   ${ "M_core(&in, &out);" if register or not design.is_clocked else "out = s->coming[0];" }
-% for field, port in stores if port in names
-% for output in outputs if output.name == port
-% if output.width > 64
-  for (int i = 0; i < ${ words(output.width) }; i++) ${ port }[i] = out.${ field }[i];
-% else
-  ${ "return" if returned else "*%s =" % port } (${ kind(output) })out.${ field }[0];
-% endif
-% endfor
-% endfor
-% if "out_valid" in names
+% for port in outputs
+% if port.name == "out_valid"
   *out_valid = s->valid[0];
+% elif port.width > 64
+  for (int i = 0; i < ${ words(port.width, 32) }; i++) ${ port.name }[i] = (uint32_t)M_get(out.${ stores[port.name] }, 32 * i, 32);
+% else
+  ${ "return" if returned else "*%s =" % port.name } (${ kind(port) })out.${ stores[port.name] }[0];
 % endif
+% endfor
 % if register
   if (rst) M_reset(s);
-  else if (enable) s->word = ${ "out.state_after[0]" if block == "random" else "after" };
+  else if (enable) s->word = ${ "out.state_after[0]" if design.kind == "random" else "after" };
 % elif design.is_clocked
 <% if "rst" in names %>  if (rst) M_reset(s);
   else<% else %> <% endif %><% if "enable" in names and not is_element %> if (enable)<% endif %> {

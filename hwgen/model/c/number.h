@@ -21,14 +21,8 @@ typedef struct { int width, fraction_bits, bias, has_subnormals; uint32_t nan; }
 
 #if defined(__GNUC__)
 #define M_UNROLLED _Pragma("GCC unroll 4")
-#define M_leading_zeros __builtin_clzll
 #else
 #define M_UNROLLED
-static inline int M_leading_zeros(uint64_t x) {
-  int count = 0;
-  for (; !(x >> 63); x <<= 1) count++;
-  return count;
-}
 #endif
 
 /* Bits of a word, which has its least significant 64 bits first. */
@@ -67,7 +61,12 @@ static inline M_number M_normalized(uint64_t n, int e, uint8_t sign, uint8_t kin
   M_number x = { 0, M_NONE, 0, 0 };
   x.sign = sign, x.kind = kind;
   if (n) {
-    int left = M_leading_zeros(n);
+#if defined(__GNUC__)
+    int left = __builtin_clzll(n);
+#else
+    int left = 0;
+    while (!(n << left >> 63)) left++;
+#endif
     x.sig = n << left, x.exp = e + 63 - left;
   }
   return x;

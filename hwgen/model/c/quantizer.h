@@ -16,6 +16,6 @@ static inline void M_core(const M_in *in, M_out *out) {
   for (int lane = 0; lane < ${ core.lanes } && !largest.kind; lane++) {
     M_number x = M_number_of(M_decode_bits(bits[lane]));
     if (x.sig) x.exp -= exponent;
-    M_put(out->codes, lane * M_CODE_BITS, M_CODE_BITS, M_code_of(x, in, bits[lane], lane, &flags));
+    M_put(out->codes, lane * M_CODE_BITS, M_CODE_BITS, M_encode(x, in, bits[lane], lane, &flags));
   }
 }

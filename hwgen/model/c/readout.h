@@ -1,7 +1,7 @@
 % set unit, lsb, limbs = core.exact, core.exact.lsb_exponent, core.exact.value_width // 64 + 1
 % include "fixed.h"
 % set target, chosen = core.target, core.chosen
-% if target.name not in wide_formats
+% if target.name not in WIDE
 % set fmt, rounding, overflow, nan_to_zero, random_bits = target, chosen.rounding, chosen.overflow, chosen.nan_to_zero, core.random_bits
 % include "codes.h"
 % endif
@@ -12,12 +12,12 @@ static inline void M_core(const M_in *in, M_out *out) {
   if (x.sig) x.exp += M_signed(in->scale[0], ${ core.scale_bits });
 % endif
   if (specials) x.sign = specials & 4 ? 0 : !(specials & 1), x.kind = specials & 4 ? M_NAN : M_INF;
-% if target.name in wide_formats
+% if target.name in WIDE
   const M_format target = ${ wide_format(target) };
   uint32_t bits = M_pack(x, target, M_${ target.roundings[0].name }, ${ target.fraction_bits });
 % else
   int flags;
-  uint32_t bits = M_code_of(x, in, 0, 0, &flags);
+  uint32_t bits = M_encode(x, in, 0, 0, &flags);
 % endif
 % if core.zero == "positive" and target.has_negative_zero
   if (bits == ${ target.sign_bit }) bits = 0;
