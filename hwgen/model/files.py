@@ -55,21 +55,12 @@ def _text(design: Design, file: str) -> str:
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("hwgen.model", "c"),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-        variable_start_string="${",
-        variable_end_string="}",
-        block_start_string="<%",
-        block_end_string="%>",
-        comment_start_string="<#",
-        line_statement_prefix="%",
-    )
+    marks, loader = ("<%", "%>", "${", "}", "<#", "#>", "%"), PackageLoader("hwgen.model", "c")
+    environment = Environment(*marks, loader=loader, undefined=StrictUndefined, keep_trailing_newline=True)
     functions: list[Any] = [replacements, with_sign, wide, element_exponent, first_rounded_up, words, kind, sv_argument]
     functions += [tables.decoding, tables.flush, tables.number, tables.steps, tables.wide_format]
     environment.globals |= {function.__name__: function for function in functions}
-    environment.globals |= {"TEMPLATES": TEMPLATES, "WIDE": WIDE}
+    environment.globals |= {"TEMPLATES": TEMPLATES, "WIDE": WIDE, "Rounding": Rounding}
     environment.filters |= {"argument": argument, "sv_argument": sv_argument}
     return environment
 

@@ -89,9 +89,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     if arguments.model and evidence.verdict == EQUAL:
         cases, difference = modelled.compare(design, netlist, arguments.jobs)
         status, record = int(bool(difference)), {**record, "model": {"cases": cases, "difference": difference}}
-        lines.append(
-            f"  the model in C {f'differs: {difference}' if difference else f'is equal in {power(cases)} cases'}"
-        )
+        lines.append(f"  the model in C: {difference or f'equal to the module in {power(cases)} cases'}")
     print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
     return status
 

@@ -1,10 +1,7 @@
 /* -- numbers and words */
 
 enum { M_FINITE, M_INF, M_NAN };
-enum {
-  M_TIES_TO_EVEN, M_TIES_TO_AWAY, M_TOWARD_ZERO, M_TOWARD_POSITIVE, M_TOWARD_NEGATIVE, M_TO_ODD,
-  M_STOCHASTIC, M_STOCHASTIC_B, M_STOCHASTIC_C, M_HYBRID, M_MPTORCH
-};
+enum { M_${ Rounding|map(attribute="name")|join(", M_") } };
 enum { M_INEXACT = 1, M_UNDERFLOW = 2, M_OVERFLOW = 4, M_INVALID = 8 };
 
 /* What a code stands for: n * 2^e. The number before 2^row is its significand. Of what is no number, n is 1; it is 0
