@@ -4,6 +4,8 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
+from importlib.util import find_spec
 
 import pytest
 
@@ -20,7 +22,9 @@ from hwgen.reference.trace import CARE
 from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import generator, texts
 
-COMPILERS = [path for path in map(shutil.which, ("gcc", "clang")) if path]
+COMPILERS = [[path] for path in map(shutil.which, ("gcc", "clang")) if path]
+if find_spec("ziglang"):  # it has Clang
+    COMPILERS.append([sys.executable, "-m", "ziglang", "cc"])
 NEEDS_C = pytest.mark.skipif(not COMPILERS, reason="there is no C compiler")
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 FORMATS = (
@@ -84,7 +88,7 @@ def wrong(design, folder, rows, change=lambda text: text, compiler=None):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(change(text) if name.endswith(".h") else text)
     library = folder / f"{len(list(folder.iterdir()))}.so"  # a new name: libraries are loaded once
-    words = [compiler or COMPILERS[0], *STRICT, "-shared", "-fPIC", "-o", library, f"model/{design.name}_dpi.c"]
+    words = [*(compiler or COMPILERS[0]), *STRICT, "-shared", "-fPIC", "-o", library, f"model/{design.name}_dpi.c"]
     process = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     assert process.returncode == 0, process.stderr
     return first_wrong(ctypes.CDLL(str(library)), design, rows)

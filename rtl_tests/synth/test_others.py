@@ -1,9 +1,11 @@
 """``hwgen area``, ``energy`` and ``compare`` of other people's modules."""
 
 import json
+import sys
 
 import pytest
 
+from examples.audit.__main__ import main as audits
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import texts
@@ -72,10 +74,11 @@ def test_compare_needs_a_file(capsys):
 def test_compare_prints_a_verdict_and_the_figures_of_both(fraction, verdict, peer, tmp_path, capsys):
     words = [*E2M1, "--verilog", peer(fraction), *PEER, "--renamings", "2", "-o", str(tmp_path / "evidence")]
     assert main(["compare", *words]) == int(verdict != "equal to")
-    first, *_, head, area, _, delay = capsys.readouterr().out.splitlines()
+    first, *_, head, area, _, energy, delay = capsys.readouterr().out.splitlines()
     assert first.startswith(f"peer: {verdict} the reference model")
     assert head.split() == ["figure", "e2m1_decoder_binary16", "peer", "theirs", "against", "ours"]
     assert area.startswith("area [NAND2], gates")
+    assert energy.startswith("energy on gaussian data [C·V²], gates")
     assert delay.startswith("fastest delay [FO4], gates")
 
 
@@ -90,3 +93,36 @@ def test_energy_of_a_file_checks_its_results(tmp_path, capsys):
     file.write_text(text.replace("assign acc_out = ", "assign acc_out = 16'd1 ^ "))
     assert main(words) == 1
     assert "differs from the reference model" in capsys.readouterr().err
+
+
+UNITS = """
+[[unit]]
+name = "peer"
+version = "1.0"
+folder = "rtl"
+command = "decoder --format e2m1 --to binary16 --verilog {file} --top peer {words} --renamings 2 --jobs 1"
+"""
+
+
+def audit(tmp_path, monkeypatch, file, words="--ports code=op_i,bits=res_o"):
+    """Audit a unit, and return the exit status and the page."""
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "units.toml").write_text(UNITS.format(file=file, words=words))
+    monkeypatch.setattr(sys, "argv", ["audit", str(tmp_path / "units.toml"), "-o", str(tmp_path / "page")])
+    return audits(), (tmp_path / "page" / "audit.md").read_text()
+
+
+def test_an_audit_names_a_unit_that_cannot_be_read(tmp_path, monkeypatch):
+    status, page = audit(tmp_path, monkeypatch, "missing.sv")
+    assert status == 1
+    assert "| peer | 1.0 | hwgen: --verilog: 'missing.sv' " in page
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("fraction", "verdict"), [("op_i.m", "equal to"), ("1'b0", "differs from")])
+def test_an_audit_has_verdicts_and_figures(fraction, verdict, peer, tmp_path, monkeypatch):
+    status, page = audit(tmp_path, monkeypatch, peer(fraction))
+    assert status == int(verdict != "equal to")
+    assert f"| peer | 1.0 | peer: {verdict} the reference model" in page
+    assert "\nfigure " in page
+    assert "\nenergy on gaussian data" in page
