@@ -76,7 +76,7 @@ static inline int M_compare(M_number x, M_number y) {
   return x.exp != y.exp ? (x.exp > y.exp) - (x.exp < y.exp) : (x.sig > y.sig) - (x.sig < y.sig);
 }
 
-/* Bits of a number in a format, rounded at so many fraction bits; overflow becomes infinity or dlfloat16's NaN. */
+/* Bits of a number in a format, rounded to a number of fraction bits; overflow becomes infinity or dlfloat16's NaN. */
 static inline uint32_t M_pack(M_number x, M_format f, int rounding, int fraction_bits) {
   uint32_t sign = (uint32_t)x.sign << (f.width - 1);
   int lowest = f.has_subnormals - f.bias, drop = 62 - fraction_bits;

@@ -3,7 +3,7 @@ static const M_format M_state_format = ${ wide_format(state) };
 % if not is_short
 % include "fixed.h"
 % endif
-/* The sum of addends, each cut so many bits below the largest exponent of those that are not zero: truncated there, or
+/* The sum of addends, each cut kept bits below the largest exponent of those that are not zero: truncated there, or
    rounded to odd. */
 static inline M_number M_aligned(const M_code *p, int count, int kept, int odd) {
   int top = M_NONE;
@@ -36,7 +36,7 @@ static inline M_number M_total(const M_code *p, int count) {
   return x;
 }
 
-/* The rounded sum of addends, which are cut so many bits below the largest if kept is not 0. */
+/* The rounded sum of addends, which are cut kept bits below the largest unless kept is 0. */
 static inline uint32_t M_sum(const M_code *p, int count, int kept, int *flags) {
   M_number exact = { 0, M_NONE, 0, M_FINITE };
   int kinds = 0, seen = 0, first = count - 1;
