@@ -30,18 +30,19 @@ static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int l
   const int tail_bits = ${ random_bits };
   const uint64_t threshold = ((uint64_t)1 << tail_bits) - M_get(in->random, lane * tail_bits, tail_bits);
 % else
-  const int tail_bits = ${ 14 if source and source.name == "binary32" else 2 };  /* of hybrid rounding, as in the source */
+  const int tail_bits = ${ 14 if source and source.name == "binary32" else 2 };
   const uint64_t threshold = tail_bits == 14 ? bits & 0x3fff : (bits & 1) * 2 + 1;
 % endif
-  const M_number flush = ${ number(flush(fmt, rounding)) }, normal = ${ number(fmt.smallest_normal) }, limit = ${ number(40960) };
+  const M_number flush = ${ number(flush(fmt, rounding)) }, normal = ${ number(fmt.smallest_normal) };
+  const M_number limit = ${ number(40960) };
   (void)in, (void)lane, (void)bits;
   if (x.kind == M_NAN) {
     *flags = ${ (nan_to_zero or fmt.canonical_nan is none)|int } || !x.sig ? M_INVALID : 0;
     return ${ 0 if nan_to_zero else fmt.canonical_nan or 0 };
   }
   if (x.kind == M_INF) {
-    int is_kept = x.sign ? ${ (fmt.signed and fmt.kinds[minus_inf] == "inf")|int } : ${ (fmt.kinds[no_value.plus_inf] == "inf")|int };
-    *flags = is_kept ? 0 : M_INVALID;
+% set kept = (fmt.signed and fmt.kinds[minus_inf] == "inf")|int, (fmt.kinds[no_value.plus_inf] == "inf")|int
+    *flags = (x.sign ? ${ kept[0] } : ${ kept[1] }) ? 0 : M_INVALID;
     return x.sign ? ${ minus_inf } : ${ no_value.plus_inf };
   }
   int low = 0, high = M_LAST + 1, up = 0;
@@ -72,7 +73,7 @@ static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int l
 % if fmt.posit_rounding or not fmt.has_zero
   if (!index && x.sig) index = 1;
 % endif
-  int past = index >= M_LAST<% if fmt.has_lowest %> - !x.sign<% endif %><% if not fmt.signed %> || (x.sign && index)<% endif %>;
+  int past = index >= M_LAST - (${ fmt.has_lowest|int } && !x.sign) || (${ (not fmt.signed)|int } && x.sign && index);
   const M_step *value = &M_grid[index < M_LAST ? index : M_LAST - 1];
   int inexact = past || M_compare(x, value->low)<% if not fmt.has_zero %> || !x.sig<% endif %>;
   *flags = (inexact ? M_INEXACT : 0) | (inexact && x.sig && M_compare(x, normal) < 0 ? M_UNDERFLOW : 0) |

@@ -1,6 +1,6 @@
 ${ decoding("bits", core.source) }
-% set fmt, rounding, overflow, nan_to_zero, source = core.fmt, core.rounding, core.overflow, core.nan_to_zero, core.source
-% set random_bits, pin = core.random_bits, core.rounding_pin
+% set fmt, rounding, overflow, nan_to_zero = core.fmt, core.rounding, core.overflow, core.nan_to_zero
+% set source, random_bits, pin = core.source, core.random_bits, core.rounding_pin
 % include "codes.h"
 static inline void M_core(const M_in *in, M_out *out) {
   M_number x = M_number_of(M_decode_bits((uint32_t)in->bits[0]));

@@ -6,7 +6,6 @@ typedef struct { uint64_t limb[M_LIMBS]; } M_fixed;
 /* Add n * 2^place, or subtract it. */
 static inline void M_add(M_fixed *x, uint64_t n, int place, int negative) {
   uint64_t low = n << (place & 63), high = n >> 1 >> (63 - (place & 63)), carry = (uint64_t)negative;
-  M_UNROLLED
   for (int i = 0; i < M_LIMBS; i++) {
     uint64_t word = i == place >> 6 ? low : i == (place >> 6) + 1 ? high : 0;
     uint64_t addend = negative ? ~word : word, partial = x->limb[i] + addend;
@@ -19,12 +18,10 @@ static inline M_number M_value(M_fixed x) {
   uint8_t sign = (uint8_t)(x.limb[M_LIMBS - 1] >> 63);
   uint64_t flip = sign ? ~(uint64_t)0 : 0, carry = sign, high = 0, low = 0, rest = 0;
   int top = 0;
-  M_UNROLLED
   for (int i = 0; i < M_LIMBS; i++) {
     x.limb[i] = (x.limb[i] ^ flip) + carry;
     carry &= x.limb[i] == 0;
   }
-  M_UNROLLED
   for (int i = M_LIMBS - 1; i >= 0; i--) {
     if (high) rest |= i < top - 1 ? x.limb[i] : 0;
     else high = x.limb[i], low = i ? x.limb[i ? i - 1 : 0] : 0, top = i;

@@ -1,7 +1,7 @@
 /* ${ design.header[0] }.
    ${ design.header[-1] }
    A model in C99 of the module ${ name }, of minifloat-rtl; free of conditions.
-% set register = design.source
+% set register, self = design.source, "M_state *s, " if design.is_clocked else ""
 % if design.is_clocked
    ${ name }_reset sets the state that the reset of the module sets. Each call of ${ name } is a clock cycle:
    the outputs are those before the rising edge, and the state is that after it. Outputs are 0 where the module's are
@@ -14,7 +14,7 @@
 
 % include "number.h"
 % for struct, widths in (("in", model.arguments), ("out", model.results))
-typedef struct {<% for field, width in widths.items() %> uint64_t ${ field }[${ words(width) }];<% endfor %> } M_${ struct };
+typedef struct {<% for field in widths %> uint64_t ${ field }[${ words(widths[field]) }];<% endfor %> } M_${ struct };
 % endfor
 
 % if register
@@ -42,7 +42,7 @@ static inline void M_reset(M_state *s) {
 }
 
 % endif
-static inline ${ kind(returned) if returned else "void" } ${ name }(<% if design.is_clocked %>M_state *s, <% endif %>${ ports|map("argument")|join(", ") }) {
+static inline ${ kind(returned) if returned else "void" } ${ name }(${ self }${ ports|map("argument")|join(", ") }) {
   M_in in = { ${ (["{ 0 }"] * model.arguments|length)|join(", ") } };
   M_out out = { ${ (["{ 0 }"] * model.results|length)|join(", ") } };
 % for port in ports if port.name in loads|map(attribute=3)
@@ -66,7 +66,8 @@ static inline ${ kind(returned) if returned else "void" } ${ name }(<% if design
 % if port.name == "out_valid"
   *out_valid = s->valid[0];
 % elif port.width > 64
-  for (int i = 0; i < ${ words(port.width, 32) }; i++) ${ port.name }[i] = (uint32_t)M_get(out.${ stores[port.name] }, 32 * i, 32);
+  for (int i = 0; i < ${ words(port.width, 32) }; i++)
+    ${ port.name }[i] = (uint32_t)M_get(out.${ stores[port.name] }, 32 * i, 32);
 % else
   ${ "return" if returned else "*%s =" % port.name } (${ kind(port) })out.${ stores[port.name] }[0];
 % endif
@@ -80,7 +81,8 @@ static inline ${ kind(returned) if returned else "void" } ${ name }(<% if design
 % if is_element
     M_out before = clear ? M_cleared : s->sums[s->time], next = before;
     if (enable) {
-      for (int i = 0; i < ${ words(model.arguments[model.before]) }; i++) in.${ model.before }[i] = before.${ model.after }[i];
+      for (int i = 0; i < ${ words(model.arguments[model.before]) }; i++)
+        in.${ model.before }[i] = before.${ model.after }[i];
       M_core(&in, &next);
 % for field in model.sticky
       next.${ field }[0] |= before.${ field }[0];
@@ -88,7 +90,7 @@ static inline ${ kind(returned) if returned else "void" } ${ name }(<% if design
     }
     s->sums[s->time] = next, s->time = (s->time + 1) % ${ interleave };
 % else
-    M_out next;
+    M_out next = M_cleared;
     M_core(&in, &next);
     if (!in_valid) next = M_cleared;
 % endif

@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /* Move words of given widths of 64 cases from planes, or to them, by exchanging rows and columns of 64 by 64 bits. */
-static void M_move(uint64_t *cases, size_t size, uint64_t *plane, size_t words, bool reads, std::initializer_list<int> widths) {
+static void M_move(uint64_t *cases, size_t size, uint64_t *plane, size_t words, bool reads,
+                   std::initializer_list<int> widths) {
   uint64_t block[64], mask = 0xffffffff;
   for (int width : widths)
     for (; width > 0; width -= 64, cases++) {
@@ -25,10 +26,11 @@ static void M_move(uint64_t *cases, size_t size, uint64_t *plane, size_t words, 
 
 extern "C" void planes(uint64_t *in, uint64_t *out, size_t words) {
   M_in cases[64];
-  M_out results[64];
   for (size_t place = 0; place < words; place++) {
+    M_out results[64] = { };
     M_move((uint64_t *)cases, sizeof *cases / 8, in + place, words, true, { ${ model.arguments.values()|join(", ") } });
     for (int i = 0; i < 64; i++) M_core(&cases[i], &results[i]);
-    M_move((uint64_t *)results, sizeof *results / 8, out + place, words, false, { ${ model.results.values()|join(", ") } });
+    M_move((uint64_t *)results, sizeof *results / 8, out + place, words, false,
+           { ${ model.results.values()|join(", ") } });
   }
 }

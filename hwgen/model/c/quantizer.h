@@ -1,4 +1,5 @@
-% set fmt, rounding, overflow, source, random_bits = core.fmt, core.rounding, core.overflow, wide(core.source), core.random_bits
+% set fmt, rounding, overflow, random_bits = core.fmt, core.rounding, core.overflow, core.random_bits
+% set source = wide(core.source)
 ${ decoding("bits", source) }
 % include "codes.h"
 % include "scale.h"
@@ -11,7 +12,6 @@ static inline void M_core(const M_in *in, M_out *out) {
   }
   M_code largest = M_decode_bits(peak);
   int exponent = M_scale_exponent(M_number_of(largest));
-  for (unsigned i = 0; i < sizeof out->codes / sizeof out->codes[0]; i++) out->codes[i] = 0;
   out->scale[0] = largest.kind ? 0xff : (uint64_t)(exponent + 127);
   for (int lane = 0; lane < ${ core.lanes } && !largest.kind; lane++) {
     M_number x = M_number_of(M_decode_bits(bits[lane]));

@@ -10,7 +10,6 @@ static inline uint64_t M_words(uint64_t state, uint64_t *words) {
 
 % if design.kind == "random"
 static inline void M_core(const M_in *in, M_out *out) {
-  for (unsigned i = 0; i < sizeof out->random / sizeof out->random[0]; i++) out->random[i] = 0;
   out->state_after[0] = M_words(in->state[0], out->random);
 }
 

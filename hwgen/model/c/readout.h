@@ -2,7 +2,8 @@
 % include "fixed.h"
 % set target, chosen = core.target, core.chosen
 % if target.name not in WIDE
-% set fmt, rounding, overflow, nan_to_zero, random_bits = target, chosen.rounding, chosen.overflow, chosen.nan_to_zero, core.random_bits
+% set fmt, rounding, overflow, nan_to_zero = target, chosen.rounding, chosen.overflow, chosen.nan_to_zero
+% set random_bits = core.random_bits
 % include "codes.h"
 % endif
 static inline void M_core(const M_in *in, M_out *out) {

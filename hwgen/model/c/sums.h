@@ -50,10 +50,9 @@ static inline void M_core(const M_in *in, M_out *out) {
   }
   if (seen & 8 || (seen & 7) == 3) flags = M_INVALID;
   if ((seen & 3) == 3) seen |= 4;
-  for (int i = 0; i < ${ unit.limbs }; i++) {
-    int bits = ${ width } - 64 * i;
-    out->acc_out[i] = bits <= 0 ? 0 : bits < 64 ? M_get(&total.limb[i], 0, bits) : total.limb[i];
-  }
+  for (int i = 0; i < ${ unit.limbs }; i++) out->acc_out[i] = 0;
+  for (int i = 0; 64 * i < ${ width }; i++)
+    M_put(out->acc_out, 64 * i, ${ width } - 64 * i < 64 ? ${ width } - 64 * i : 64, total.limb[i]);
   M_put(out->acc_out, ${ width }, 3, (uint64_t)seen);
   M_fixed kept = M_value_of(out->acc_out);
   for (int i = 0; i < M_LIMBS; i++) flags |= kept.limb[i] != total.limb[i] ? M_OVERFLOW : 0;
