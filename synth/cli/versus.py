@@ -23,16 +23,16 @@ from synth.report.figures import compared
 def compare(design: Design, arguments: argparse.Namespace) -> int:
     """Check a user's module, measure it and ours, and print a table; return 0 if it is equal and all was measured.
 
-    Energies are those of simple gates, and need a C++ compiler.
+    Energies are those of simple gates, of a module that is equal; they need a C++ compiler.
     """
     if arguments.verilog is None:
         raise BadValue("--verilog", "must name the module to compare with ours")
     check_renamings(arguments)
     check_jobs(arguments.jobs)
     libraries, targets = places(arguments)
-    energies = [name for name in targets if name == GATES and compiler()]
     modules = [Subject(design), subject(design, arguments, is_second=True)]
     status = verify.one(design, argparse.Namespace(**{**vars(arguments), "liberty": []}))
+    energies = [name for name in targets if name == GATES and compiler() and not status]
     options: dict[str, Any] = {"renamings": arguments.renamings, "libraries": libraries, "seed": arguments.seed}
 
     def plan(module: Design, text: str) -> list[Job]:
