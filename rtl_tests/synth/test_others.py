@@ -1,6 +1,8 @@
 """``hwgen area``, ``energy`` and ``compare`` of other people's modules."""
 
 import json
+import shlex
+import shutil
 import sys
 
 import pytest
@@ -9,6 +11,7 @@ from examples.audit.__main__ import main as audits
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from rtl_tests.support.blocks import texts
+from rtl_tests.synth.proof.test_peers import PEERS, RIGHT
 from synth.cli.others import UNPROVED
 
 DECODER = """\
@@ -125,3 +128,14 @@ def test_an_audit_has_verdicts_and_figures(fraction, verdict, peer, tmp_path, mo
     assert f"| peer | 1.0 | peer: {verdict} the reference model" in page
     assert "\nfigure " in page
     assert ("\nenergy on gaussian data" in page) == (status == 0)  # wrong results have no energy
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("words", "phrases"), RIGHT.values(), ids=RIGHT)
+def test_energy_of_peers_with_their_own_ports_and_clocks(words, phrases, tmp_path, monkeypatch, capsys):
+    del phrases
+    monkeypatch.chdir(shutil.copytree(PEERS, tmp_path / "rtl"))
+    assert main(["energy", *shlex.split(words), "--operations", "100", "--renamings", "1", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    assert out.splitlines()[0].endswith(UNPROVED)
+    assert "all with the right results" in out
