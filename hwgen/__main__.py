@@ -44,6 +44,13 @@ def verify(arguments: argparse.Namespace) -> int:
     return verify.everything(arguments) if arguments.block == "all" else verify.one(design_from(arguments), arguments)
 
 
+def compare(arguments: argparse.Namespace) -> int:
+    """Check a user's module, and measure it and ours."""
+    from synth.cli import versus
+
+    return versus.compare(design_from(arguments), arguments)
+
+
 def simulate(arguments: argparse.Namespace) -> int:
     """Run a regression of a block against the reference model."""
     from hwgen.cli import simulate
@@ -58,7 +65,7 @@ def sweep(arguments: argparse.Namespace) -> int:
     return sweep.sweep(arguments)
 
 
-_COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, verify, simulate, sweep, report)
+_COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, verify, compare, simulate, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
 
 

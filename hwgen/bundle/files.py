@@ -6,6 +6,7 @@
 * ``NAME.sby``: SymbiYosys job, with ``formal/NAME_properties.v``
 * ``NAME_template.v``: an instance to copy
 * ``tb/NAME_tb.v``: self-checking testbench, with its vectors in ``tb/NAME.hex``
+* ``model/NAME.h``: a model of the module in C99, also for SystemVerilog's DPI
 * ``tb/cocotb``: cocotb tests of the same vectors, and of new ones where this package is installed
 """
 
@@ -22,6 +23,7 @@ from hwgen.blocks.block import LFSR, Design
 from hwgen.bundle.description import description
 from hwgen.bundle.testbench import memory, testbench
 from hwgen.coverage.suite import suite
+from hwgen.model import files as model
 from hwgen.netlist.emit import Port
 from hwgen.reference.random import repeatable
 from hwgen.reference.reference import head, instance
@@ -51,6 +53,7 @@ def files(design: Design, verilog: str) -> dict[str, str]:
         f"tb/{name}_tb.v": testbench(name, ports, len(rows), f"tb/{name}.hex"),
         f"tb/{name}.hex": memory(ports, rows, vectors.classes),
         **cocotb_files(design),
+        **model.files(design),
     }
 
 

@@ -271,6 +271,8 @@ def _area_options(parser: argparse.ArgumentParser) -> None:
         _add_measurement(sub, TARGETS)
         if name == TILE.name:  # where there is place and route, the default is one recipe with it
             sub.set_defaults(portfolio=None)
+        else:
+            _add_verilog(sub, "measure")
 
 
 def _energy_options(parser: argparse.ArgumentParser) -> None:
@@ -293,6 +295,7 @@ def _energy_options(parser: argparse.ArgumentParser) -> None:
         text = "the only one is compiled, the default, which needs a C++ compiler"
         sub.add_argument("--simulator", choices=("compiled", "icarus"), metavar="NAME", help=text)
         _add_measurement(sub, PLACES)
+        _add_verilog(sub, "measure")
 
 
 def _add_verilog(sub: argparse.ArgumentParser, verb: str) -> None:
@@ -315,6 +318,20 @@ def _add_verilog(sub: argparse.ArgumentParser, verb: str) -> None:
     sub.add_argument("--tie", action="append", default=[], metavar="PORT=CONSTANT[,...]", help=text)
     text = "the pipeline has in_ready and out_ready, which --ports may name; its receiver is always ready"
     sub.add_argument("--handshake", action="store_true", help=text)
+
+
+def _compare_options(parser: argparse.ArgumentParser) -> None:
+    from synth.proof.choose import VERIFIED
+
+    for sub in _blocks(parser, VERIFIED).values():
+        _add_verilog(sub, "compare")
+        _add_liberty(sub)
+        _add_renamings(sub)
+        _add_store(sub, None)
+        _add_jobs(sub)
+        text = "folder for the evidence (default: %(default)s)"
+        sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=text)
+        sub.set_defaults(recipe=None, renaming=1, json=False, junit=None, model=False, target=None)
 
 
 def _verify_options(parser: argparse.ArgumentParser) -> None:
@@ -347,6 +364,8 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--recipe", choices=RECIPES["cells"], metavar="NAME", help=f"{text} ({names})")
         text = "with --liberty: renaming of the netlist to check, as --seed N of hwgen area (default: 1)"
         sub.add_argument("--renaming", type=int, default=1, metavar="N", help=text)
+        text = "compare the model in C of the bundle with the module, too: all inputs, or 10^9 cases"
+        sub.add_argument("--model", action="store_true", help=text)
         sub.add_argument("--json", action="store_true", help="print the evidence as JSON")
         sub.add_argument("--junit", metavar="FILE", help="write the verdict as JUnit XML, with the counterexamples")
 
@@ -424,6 +443,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "area": ("synthesize a block and print its area", _area_options),
     "energy": ("synthesize a block and print its energy per operation", _energy_options),
     "verify": ("check a block, or your own Verilog, against the reference model for every input", _verify_options),
+    "compare": ("verify your own Verilog, and print areas and delays of it and of our module", _compare_options),
     "simulate": ("run a cocotb regression of a block, or of your own Verilog", _simulate_options),
     "sweep": ("measure a design space, locally or on a Dask cluster; an interrupted sweep resumes", _sweep_options),
     "report": ("measure a set of formats and write a report: JSON, CSV, Markdown and one HTML page", _report_options),

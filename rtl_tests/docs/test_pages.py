@@ -263,7 +263,7 @@ def in_text(text: str) -> Iterator[list[str]]:
 def whole(command: str, *rest: str) -> list[str]:
     """Complete a command: add a missing block and format, and drop a last option that has no value."""
     words = [command, *rest]
-    if command in ("generate", "area", "energy", "verify", "simulate"):
+    if command in ("generate", "area", "energy", "verify", "compare", "simulate"):
         block, *options = rest if rest and not rest[0].startswith("-") else ("mac", *rest)
         has_format = block != "all" and (block not in EVERY or EVERY[block].formats)
         words = [command, block, *(["--format", "hif8"] if has_format else []), *options]

@@ -282,7 +282,8 @@ def test_generate_writes_the_whole_bundle(tmp_path, capsys):
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     files = "mine.core mine.f mine.json mine.sby mine.v mine_template.v"
     tests = ["tb/cocotb/Makefile", "tb/cocotb/mine_cocotb.py", "tb/cocotb/test_mine.py"]
-    assert names == ["formal/mine_properties.v", *files.split(), *tests, "tb/mine.hex", "tb/mine_tb.v"]
+    models = [f"model/mine{ending}" for ending in (".h", "_dpi.c", "_dpi.sv")]
+    assert names == sorted(["formal/mine_properties.v", *files.split(), *models, *tests, "tb/mine.hex", "tb/mine_tb.v"])
     first = [(folder / name).read_bytes() for name in names]
     assert main(["generate", "mac", "--format", "hif8", "--name", "mine", "-o", str(tmp_path)]) == 0
     assert [(folder / name).read_bytes() for name in names] == first

@@ -13,6 +13,7 @@ from synth.area.rows import Row
 from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.area.tile import TileJob
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
+from synth.cli.others import Subject, subject
 from synth.report.figures import counted
 
 
@@ -25,18 +26,19 @@ def area(design: Design, arguments: argparse.Namespace) -> int:
         known = (*TARGETS, *([LIBERTY] if libraries else []))
         check_target("--target", name, f"{LIBERTY} together with --liberty", known)
 
-    def plan(text: str) -> list[Job]:
-        if not isinstance(design, TileDesign):
-            return area_jobs(design, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
+    def plan(module: Design, text: str) -> list[Job]:
+        if not isinstance(module, TileDesign):
+            return area_jobs(module, text, targets, arguments.portfolio, arguments.renamings, libraries, arguments.seed)
         jobs = []
         for name in targets:
             is_routed = arguments.portfolio is None and name in DEVICES
             portfolio = arguments.portfolio or (SPEED if is_routed else DEFAULT_PORTFOLIO)
             renamings, make = (1, TileJob.routed) if is_routed else (arguments.renamings, TileJob.of)
-            jobs += area_jobs(design, text, [name], portfolio, renamings, libraries, arguments.seed, make=make)
+            jobs += area_jobs(module, text, [name], portfolio, renamings, libraries, arguments.seed, make=make)
         return jobs
 
-    return measure_and_print(design, arguments, plan, _table)
+    module = Subject(design) if isinstance(design, TileDesign) else subject(design, arguments)
+    return measure_and_print([module], arguments, plan, _table)
 
 
 def _table(rows: Sequence[Row]) -> Iterator[str]:

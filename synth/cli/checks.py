@@ -15,6 +15,7 @@ from synth.area.rows import Row
 from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY
+from synth.cli.others import Subject
 
 MAX_JOBS = 1024
 """More than a machine can run at once; each job may take a thread, a process and open files."""
@@ -56,19 +57,22 @@ def print_failures(outcomes: Iterable[Outcome]) -> int:
 
 
 def measure_and_print(
-    design: Design,
+    modules: Sequence[Subject],
     arguments: argparse.Namespace,
-    plan: Callable[[str], Sequence[Job]],
+    plan: Callable[[Design, str], Sequence[Job]],
     table: Callable[[Sequence[Row]], Iterable[str]],
 ) -> int:
-    """Measure a design and print its rows, also those before an interrupt, and the failures; return the exit status.
+    """Measure modules and print their rows, also those before an interrupt, and the failures; return the exit status.
 
-    ``plan`` makes the jobs from the design's Verilog.
+    ``plan`` makes the jobs from a module and its Verilog.
     """
     with LocalPool(arguments.jobs) as pool:
         with about("--store"):
             store = Store(arguments.store) if arguments.store else None
-        jobs = plan(verilog(design, store))
+        texts = [module.text or verilog(module.design, store) for module in modules]
+        jobs = [
+            job for module, text in zip(modules, texts, strict=True) for job in module.jobs(plan(module.design, text))
+        ]
         outcomes: dict[Job, Outcome] = {}
         try:
             measure_all(jobs, pool, store, Progress() if sys.stderr.isatty() else None, outcomes)

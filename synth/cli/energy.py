@@ -9,6 +9,7 @@ from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
+from synth.cli.others import subject
 from synth.energy import data, library
 from synth.energy.job import GATES, MAX_OPERATIONS, MAX_PERIOD, PLACES, energy_jobs
 from synth.energy.simulator import INSTALL, engine
@@ -44,9 +45,9 @@ def energy(design: Design, arguments: argparse.Namespace) -> int:
         raise BadValue("--simulator", problem, ": ")
     engine()  # before anything is measured
     return measure_and_print(
-        design,
+        [subject(design, arguments)],
         arguments,
-        lambda text: energy_jobs(design, text, targets, numbers, **options),
+        lambda module, text: energy_jobs(module, text, targets, numbers, **options),
         lambda rows: _table(rows, arguments.recipe is None),
     )
 

@@ -11,7 +11,6 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
@@ -27,15 +26,15 @@ from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
 from hwgen.tools.progress import Progress
-from hwgen.tools.yosys import YosysError
-from hwgen.wrapper import WRAPPER, wrap
+from hwgen.wrapper import wrap
 from synth.area import liberty
 from synth.area.digest import sha256
 from synth.area.jobs import AS_EMITTED, MAX_SEED
 from synth.area.recipes import RECIPES, SIZING, STOCK
 from synth.cli import tile
 from synth.cli.checks import check_jobs
-from synth.proof import mapping
+from synth.cli.others import refusing
+from synth.proof import mapping, modelled
 from synth.proof.everything import designs
 from synth.proof.evidence import (
     DIFFERENT,
@@ -50,7 +49,6 @@ from synth.proof.evidence import (
     write_verdicts,
 )
 from synth.proof.files import UserFile
-from synth.proof.gates import NetlistError
 from synth.proof.verify import IncompleteError, Report, Subject, begin, emitted, processes, verify
 
 SECONDS = 10
@@ -68,11 +66,13 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return tile.verify(design, arguments, verdicts.has)
     check_jobs(arguments.jobs)
     user = sources(arguments)
+    if arguments.model:
+        _check_model(design, arguments)
     with about("-o"):
         check_writable(Path(arguments.output))
     libraries = [file for word in arguments.liberty for file in word.split(",")]
     junit_path = junit_file(arguments.junit, [*libraries, *(() if user is None else user.read)])
-    with _refusing(user, design, arguments):
+    with refusing(user, design, arguments):
         subject = _subject(design, arguments, user)
         netlist = subject.netlist()
     with about("-o"):
@@ -80,7 +80,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     progress = Progress()
     try:
         check = subject.verify if isinstance(subject, UserFile) else partial(verify, subject)
-        with _refusing(user, design, arguments):
+        with refusing(user, design, arguments):
             evidence = check(netlist, store, arguments.jobs, _reporter(progress))
     except (IncompleteError, KeyboardInterrupt, SystemExit) as error:
         progress.clear()
@@ -91,8 +91,21 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         with about("--junit"), writing(junit_path.parent):
             junit_path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(junit_path, junit(evidence))
-    print(json.dumps(evidence.record(), indent=2) if arguments.json else "\n".join(_summary(evidence, store)))
-    return 0 if evidence.verdict == EQUAL else 1
+    status, record, lines = int(evidence.verdict != EQUAL), evidence.record(), list(_summary(evidence, store))
+    if arguments.model and evidence.verdict == EQUAL:
+        cases, difference = modelled.compare(design, netlist, arguments.jobs)
+        status, record = int(bool(difference)), {**record, "model": {"cases": cases, "difference": difference}}
+        lines.append(f"  the model in C: {difference or f'equal to the module in {power(cases)} cases'}")
+    print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
+    return status
+
+
+def _check_model(design: Design, arguments: argparse.Namespace) -> None:
+    """Refuse ``--model`` where the gates have other inputs than the model."""
+    if arguments.verilog is not None or arguments.liberty:
+        raise BadValue("--model", "compares the model of the bundle; it cannot be combined with --verilog or --liberty")
+    if getattr(design.core, "carry_save", False):
+        raise BadValue("--model", "needs a module that adds its accumulator in each cycle, without --carry-save")
 
 
 def everything(arguments: argparse.Namespace) -> int:
@@ -238,26 +251,6 @@ def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None
     text += wrapper.text
     subject = replace(subject, design=wrapper.design, verilog=text, top=wrapper.top, module=top)
     return replace(subject, notes=wrapper.notes, is_released=wrapper.is_released)
-
-
-@contextmanager
-def _refusing(user: Sources | None, design: Design, arguments: argparse.Namespace) -> Iterator[None]:
-    """Turn errors about a user's file, or libraries, into refusals that name the module and the place."""
-    top = arguments.top or design.name
-    try:
-        yield
-    except NetlistError as error:
-        if user is None:
-            raise
-        raise BadValue("--verilog", str(error).replace(WRAPPER.format(top), top), ": ") from error
-    except YosysError as error:
-        if error.killed or not (user or arguments.liberty):
-            raise
-        option, reason = "--liberty", yosys.reason(error.log)
-        if user is not None:
-            option, reason = "--verilog", user.named(reason).replace(WRAPPER.format(top), top)
-            reason += "; name your module with --top" if arguments.top is None and "not found" in reason else ""
-        raise BadValue(option, f"{top} cannot be mapped: {reason}", ": ") from error
 
 
 def junit(evidence: Evidence) -> bytes:

@@ -1,0 +1,1 @@
+"""Audits of other people's units for 8-bit floating point."""

@@ -1,0 +1,1 @@
+"""Models in C: a header for each module, written from the format's tables and the rules of the specification."""

@@ -1,0 +1,92 @@
+/* -- codes of ${ fmt.name }: its values, and what lies between two neighbours */
+
+/* Numbers from low on, up to the next step's, have low as their lower neighbour. Ties are at the middle; tie says where
+   they go, or whether the code is odd. With units of 2^unit, low is first units and the next value gap units more. */
+typedef struct { M_number low, middle; int unit; uint32_t first, gap, code; int tie; } M_step;
+
+% set grid = steps(fmt, rounding)
+enum { M_LAST = ${ grid|length - 1 }, M_CODE_BITS = ${ fmt.width } };
+static const M_step M_grid[M_LAST + 1] = {
+  ${ grid|join(",\n  ") }
+};
+
+/* Whether a stochastic rounding goes up: with a random word R of N bits, the threshold is 2^N - R. */
+static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, int tail_bits, int rounding) {
+  int right = 63 - x.exp - (tail_bits + 1 - step->unit);  /* to twice the position between the neighbours, times 2^N */
+  uint64_t twice = right > 63 ? 0 : x.sig >> right, middle = (2 * threshold - 1) * step->gap;
+  int rest = right > 63 ? x.sig != 0 : (x.sig & (((uint64_t)1 << right) - 1)) != 0;
+  twice -= (uint64_t)step->first << (tail_bits + 1);
+  if (rounding == M_STOCHASTIC_B) return twice >= middle;
+  if (rounding == M_STOCHASTIC_C) return twice >= middle && (twice > middle || rest || threshold % 2 == 0);
+  return twice >> 1 >= threshold * step->gap;
+}
+
+% set no_value = replacements(fmt, rounding, overflow)
+% set minus_inf = with_sign(fmt, no_value.minus_inf)
+/* The code of a number; bits are the source's, and each lane has a random word. */
+static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int lane, int *flags) {
+  const int rounding = <% if pin %>!in->hybrid[0] ? M_TIES_TO_AWAY : <% endif %>M_${ rounding.name };
+% if random_bits
+  const int tail_bits = ${ random_bits };
+  const uint64_t threshold = ((uint64_t)1 << tail_bits) - M_get(in->random, lane * tail_bits, tail_bits);
+% else
+  const int tail_bits = ${ 14 if source and source.name == "binary32" else 2 };
+  const uint64_t threshold = tail_bits == 14 ? bits & 0x3fff : (bits & 1) * 2 + 1;
+% endif
+  const M_number flush = ${ number(flush(fmt, rounding)) }, normal = ${ number(fmt.smallest_normal) };
+  const M_number limit = ${ number(40960) };
+  (void)in, (void)lane, (void)bits;
+  if (x.kind == M_NAN) {
+    *flags = ${ (nan_to_zero or fmt.canonical_nan is none)|int } || !x.sig ? M_INVALID : 0;
+    return ${ 0 if nan_to_zero else fmt.canonical_nan or 0 };
+  }
+  if (x.kind == M_INF) {
+% set kept = (fmt.signed and fmt.kinds[minus_inf] == "inf")|int, (fmt.kinds[no_value.plus_inf] == "inf")|int
+    *flags = (x.sign ? ${ kept[0] } : ${ kept[1] }) ? 0 : M_INVALID;
+    return x.sign ? ${ minus_inf } : ${ no_value.plus_inf };
+  }
+  int low = 0, high = M_LAST + 1, up = 0;
+  while (high - low > 1) {
+    int middle = (low + high) / 2;
+    if (M_compare(x, M_grid[middle].low) >= 0) low = middle;
+    else high = middle;
+  }
+  const M_step *step = &M_grid[low];
+  int half = M_compare(x, step->middle), nearest = half > 0 || (half == 0 && step->tie);
+  int above = M_compare(x, low ? step->low : flush) > 0;
+  if (low < M_LAST) switch (rounding) {
+    case M_TIES_TO_EVEN: case M_TIES_TO_AWAY: up = nearest; break;
+    case M_TOWARD_POSITIVE: up = above && !x.sign; break;
+    case M_TOWARD_NEGATIVE: up = above && x.sign; break;
+    case M_TO_ODD: up = above && !step->tie; break;
+    case M_STOCHASTIC: case M_STOCHASTIC_B: case M_STOCHASTIC_C:
+      up = x.sig && M_reaches(x, step, threshold, tail_bits, rounding);
+      break;
+    case M_HYBRID:
+      up = x.exp >= -3 && x.exp <= 3 ? half >= 0 : x.exp >= -23 && M_reaches(x, step, threshold, tail_bits, rounding);
+      up |= M_compare(x, limit) >= 0;
+      break;
+    case M_MPTORCH: up = low && (low == M_LAST - 1 ? above : nearest); break;
+    default: break;
+  }
+  int index = low + up;
+% if fmt.posit_rounding or not fmt.has_zero
+  if (!index && x.sig) index = 1;
+% endif
+  int past = index >= M_LAST - (${ fmt.has_lowest|int } && !x.sign) || (${ (not fmt.signed)|int } && x.sign && index);
+  const M_step *value = &M_grid[index < M_LAST ? index : M_LAST - 1];
+  int inexact = past || M_compare(x, value->low)<% if not fmt.has_zero %> || !x.sig<% endif %>;
+  *flags = (inexact ? M_INEXACT : 0) | (inexact && x.sig && M_compare(x, normal) < 0 ? M_UNDERFLOW : 0) |
+           (past ? M_OVERFLOW : 0);
+  if (past) return x.sign ? ${ with_sign(fmt, no_value.below) } : ${ no_value.above };
+% if not fmt.has_zero
+  if (!x.sig) return ${ no_value.zero };
+% endif
+% if fmt.twos_complement
+  if (x.sign) return ((1u << M_CODE_BITS) - value->code) & ((1u << M_CODE_BITS) - 1);
+% elif fmt.signed
+  if (x.sign<% if not fmt.has_negative_zero %> && value->code<% endif %>) return value->code | 1u << (M_CODE_BITS - 1);
+% endif
+  return value->code;
+}
+

@@ -1,0 +1,86 @@
+static const M_format M_state_format = ${ wide_format(state) };
+
+% if not is_short
+% include "fixed.h"
+% endif
+/* The sum of addends, each cut kept bits below the largest exponent of those that are not zero: truncated there, or
+   rounded to odd. */
+static inline M_number M_aligned(const M_code *p, int count, int kept, int odd) {
+  int top = M_NONE;
+  int64_t total = 0;
+  M_UNROLLED
+  for (int i = 0; i < count; i++)
+    if (p[i].n && p[i].row > top) top = p[i].row;
+  M_UNROLLED
+  for (int i = 0; i < count; i++) {
+    int right = p[i].n ? top - kept - p[i].e : 0;
+    uint64_t lost = right <= 0 ? 0 : right < 64 ? p[i].n & (((uint64_t)1 << right) - 1) : p[i].n;
+    int64_t part = (int64_t)(right <= 0 ? p[i].n << -right : right < 64 ? p[i].n >> right : 0) | (odd && lost);
+    total += p[i].sign ? -part : part;
+  }
+  return M_normalized((uint64_t)(total < 0 ? -total : total), top - kept, total < 0, M_FINITE);
+}
+
+/* The sum, exact or rounded to odd; a zero is negative if all addends are. */
+static inline M_number M_total(const M_code *p, int count) {
+  uint8_t negative = 1;
+% if is_short
+  M_number x = M_aligned(p, count, 58, 1);  /* only one addend can be cut: it is far below the last bit of the other */
+% else
+  M_fixed total = { { 0 } };
+  for (int i = 0; i < count; i++) M_add(&total, p[i].n, p[i].e - M_LSB, p[i].sign);
+  M_number x = M_value(total);
+% endif
+  for (int i = 0; i < count; i++) negative &= p[i].sign;
+  if (!x.sig) x.sign = negative;
+  return x;
+}
+
+/* The rounded sum of addends, which are cut kept bits below the largest unless kept is 0. */
+static inline uint32_t M_sum(const M_code *p, int count, int kept, int *flags) {
+  M_number exact = { 0, M_NONE, 0, M_FINITE };
+  int kinds = 0, seen = 0, first = count - 1;
+  M_UNROLLED
+  for (int i = 0; i < count; i++) kinds |= p[i].kind;
+  if (kinds) {
+    for (int i = 0; i < count; i++) seen |= M_seen(p[i]);
+    if (!p[first].kind)  /* of dlfloat16: the sign is that of the accumulator, or else of a lane */
+      for (first = 0; !p[first].kind;) first++;
+    if (seen & 8 || (seen & 7) == 3) *flags |= M_INVALID;
+    exact.kind = seen & 4 || (seen & 3) == 3 ? M_NAN : M_INF, exact.sign = p[first].sign;
+    return M_pack(exact, M_state_format, M_TO_ODD, ${ state.fraction_bits });
+  }
+  if (!kept || ${ ("flags" in names)|int }) exact = M_total(p, count);
+  M_number x = kept ? M_aligned(p, count, kept, ${ is_bulk|int }) : exact;
+  uint32_t bits = M_pack(x, M_state_format, M_${ mode.name }, ${ pack_bits });
+% if "flags" in names or "overflow" in names
+  M_code result = M_unpack(bits, M_state_format);
+  if (result.kind) *flags |= M_OVERFLOW;
+% if not is_bulk
+  const M_number normal = ${ number(state.smallest_normal) };
+  int inexact = result.kind || M_compare(exact, M_number_of(result));
+  *flags |= (inexact ? M_INEXACT : 0) | (inexact && M_compare(exact, normal) < 0 ? M_UNDERFLOW : 0);
+% endif
+% endif
+% if is_bulk or options.zero == "positive"
+  if (bits == ${ state.sign_bit }) bits = 0;
+% endif
+  return bits;
+}
+
+/* The accumulator plus all products. */
+static inline void M_core(const M_in *in, M_out *out) {
+  M_code p[${ lanes + 1 }];
+  int flags = 0;
+  M_products(in, p);
+  p[${ lanes }] = M_unpack((uint32_t)in->acc_in[0], M_state_format);
+% if is_bulk
+  /* RISC-V's bulk normalization: the dot product, rounded to odd, then its sum with the accumulator, again to odd. */
+  M_code two[2];
+  two[0] = M_unpack(M_sum(p, ${ lanes }, ${ kept }, &flags), M_state_format), two[1] = p[${ lanes }];
+  out->acc_out[0] = M_sum(two, 2, 0, &flags);
+% else
+  out->acc_out[0] = M_sum(p, ${ lanes + 1 }, ${ kept }, &flags);
+% endif
+% include "status.h"
+}

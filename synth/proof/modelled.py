@@ -1,0 +1,117 @@
+"""Whether the model in C of a module equals its gates.
+
+Where the inputs of a module are enumerated, all of them are compared; otherwise random cases, and boundary cases of the
+reference model with inverted bits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import accumulate, cycle, islice
+
+import numpy as np
+
+from golden.compiler import compiler, library
+from golden.refusal import past_checking
+from hwgen.blocks.block import Design
+from hwgen.model.files import planes
+from hwgen.reference import reference
+from hwgen.tools.ahead import completed
+from hwgen.tools.process import ToolError
+from synth.proof.bitslice import Batch, Evaluator, Planes
+from synth.proof.cases import Sweep, input_sweep
+from synth.proof.gates import Netlist, transposed
+
+CASES = 10**9
+"""Cases of a module whose inputs are not enumerated."""
+WORDS, BOUNDARIES = 1 << 13, 1 << 12
+"""Words of 64 cases in a batch of these, and cases of the reference model that they begin with."""
+
+Row = Mapping[str, int]
+"""Values of ports."""
+Groups = Iterator[tuple[int, Planes]]
+"""Held bits of groups of cases, and planes of the others: see :mod:`synth.proof.bitslice`."""
+
+
+def compare(design: Design, netlist: Netlist, workers: int | None = None, cases: int = CASES) -> tuple[int, str]:
+    """Compare the model with the gates of the module, in at least ``cases`` cases if not in all.
+
+    Return the number of equal cases, and a sentence about the first difference, empty if there is none. It is a
+    ToolError if there is no C++ compiler.
+    """
+    path = compiler()
+    if path is None:
+        raise ToolError("there is no C++ compiler for the model in C")
+    code, sweep = library(path, planes(design), ("-O2", "-std=c++17")), input_sweep(design)
+    nets = range(2, netlist.first_gate)
+    gates = Evaluator(netlist, nets if sweep is None else netlist.input_nets(sweep.running_port)[: sweep.running_bits])
+    held_rows, held_places = np.array(gates.held, int) - 2, np.arange(len(gates.held), dtype=np.uint64)
+    parts = -(-cases // (64 * WORDS)) if sweep is None else sweep.chunks
+    groups = _random(design) if sweep is None else partial(_enumerated, sweep)
+
+    def work(part: int) -> tuple[int, Row | None]:
+        count = 0
+        for held, running in groups(part):
+            inputs = np.empty((len(nets), running.shape[1]), np.uint64)
+            inputs[np.array(gates.running) - 2] = running
+            inputs[held_rows] = -(np.uint64(held) >> held_places & np.uint64(1))[:, np.newaxis]
+            outputs = np.empty((len(netlist.driven), running.shape[1]), np.uint64)
+            arrays = (ctypes.c_void_p(array.ctypes.data) for array in (inputs, outputs))
+            code.planes(*arrays, ctypes.c_size_t(running.shape[1]))
+            batch = Batch(np.array([held], np.uint64), outputs)
+            mismatch = gates.compare(batch.groups, running, outputs)
+            if mismatch:
+                return count, gates.differing(batch, running, mismatch)[0]
+            count += 64 * running.shape[1] if sweep is None else 1 << sweep.running_bits
+        return count, None
+
+    done, executor = 0, ThreadPoolExecutor(workers or os.cpu_count())
+    try:
+        for _, future in completed(range(parts), lambda part: executor.submit(work, part), 2 * (os.cpu_count() or 1)):
+            count, pins = future.result()
+            done += count
+            if pins is not None:
+                ins, outs = (
+                    ", ".join(f"{name} {value:#x}" for name, value in ports.items())
+                    for ports in (pins, netlist.evaluate(pins))
+                )
+                return done, f"{ins} must give {outs}"
+    finally:
+        executor.shutdown(cancel_futures=True)
+    return done, ""
+
+
+# -- cases
+
+
+def _enumerated(sweep: Sweep, chunk: int) -> Groups:
+    running = sweep.running
+    for held in sweep.groups(chunk).tolist():
+        yield held, running
+
+
+def _random(design: Design) -> Callable[[int], Groups]:
+    """Batches: uniform bits in the even ones; in the others boundary cases, where each bit is inverted in an eighth."""
+    model, seed = reference(design), list(design.name.encode())
+    with past_checking():
+        near = model.near_stimuli(BOUNDARIES, np.random.default_rng(seed))
+    boundaries = np.tile(_planes(list(islice(cycle(near), BOUNDARIES)), model.arguments), 64 * WORDS // BOUNDARIES)
+
+    def batch(part: int) -> Groups:
+        rng = np.random.default_rng([part, *seed])
+        words = [rng.integers(0, 1 << 64, boundaries.shape, np.uint64) for _ in range(3 if part % 2 else 1)]
+        yield 0, boundaries ^ (words[0] & words[1] & words[2]) if part % 2 else words[0]
+
+    return batch
+
+
+def _planes(cases: Sequence[Row], widths: Mapping[str, int]) -> Planes:
+    """Bit planes of cases, a multiple of 64."""
+    places = dict(zip(widths, accumulate(widths.values(), initial=0), strict=False))
+    words = [sum(pins[name] << place for name, place in places.items()) for pins in cases]
+    octets = (column.to_bytes(len(cases) // 8, "little") for column in transposed(words, sum(widths.values())))
+    return np.frombuffer(b"".join(octets), "<u8").reshape(-1, len(cases) // 64)
