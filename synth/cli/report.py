@@ -77,14 +77,14 @@ def report(arguments: argparse.Namespace) -> int:
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
-        with about("--evidence"):
-            evidence = _evidence(arguments.evidence, jobs, rows)
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
         others: dict[str, Any] = {
             **({"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}),
             **({"study": study} if measures or arguments.study is not None else {}),
         }
+        with about("--evidence"):
+            evidence = _evidence(arguments.evidence, jobs, replace(assemble([], []), rows=tuple(rows), **others).shown)
         earlier, recorded = (load.areas(), ledger.recorded(modules)) if measures else ((), [])
 
         def written(is_stopped: bool = False) -> Report:

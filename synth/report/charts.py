@@ -116,6 +116,7 @@ def fronts(
     where: Literal["pre", "post"] = "post",
     hollow: Collection[str] = (),
     *,
+    edge_name: str = "best of all",
     are_losses: bool = False,
     are_delays: bool = False,
 ) -> Chart:
@@ -129,7 +130,7 @@ def fronts(
     best = sorted((x.median, y.median) for x, y in edge)
     wide = {"shape": shape[where], "width": 8}
     ends = {"x": [x for x, _ in best], "y": [y for _, y in best], "line": wide, "meta": GREY, "hoverinfo": "skip"}
-    data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": "best of all", **ends}]
+    data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": edge_name, **ends}]
     for name, (colour, symbol) in ((name, looks(series)[name]) for name in series):
         xs, ys = zip(*series[name], strict=True)
         points = {**_along("x", xs), **_along("y", ys)}

@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
 from synth.report.figures import counted, listing, number, ranged
 from synth.report.measured import Measured
-from synth.report.plan import PAIR, REPORT_ACCUMULATOR
-from synth.report.points import AREA, ENERGY, Point, chosen, points
+from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
+from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
 from synth.report.sections import Chart, Section
 
 ONE_SAMPLE = (
@@ -32,11 +31,8 @@ PAGES = {
 SUBJECTS = ("Accuracy for area", "Rounding", "Training", "Exact accumulators", "Dot products", "Energy", "Speed")
 """Findings of chapters that the first page may have, the most important first."""
 _FINDINGS = 5
-_STUDIED = "hif8"
 YEAR = 2026
 """Year of the version, for citations."""
-_LIMITS = (45, 48, 51, 75, 100)
-"""Delays in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
 
 
 class Answer(NamedTuple):
@@ -72,7 +68,7 @@ class Content:
         known = (
             blocks.macs(measured),
             blocks.parts(measured),
-            blocks.accumulators(measured, report.dots),
+            blocks.accumulators(measured),
             blocks.options(measured),
             speed.section(report, measured),
             energy.section(report, measured),
@@ -80,11 +76,12 @@ class Content:
             accuracy.digits(report.accuracy),
             dots.section(report),
             blocks.encoders(measured),
-            training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
+            # part of whole reports
+            training.section(report.study, names, report.rows) if report.study or report.dots else None,
             papers.claims(measured),
             papers.table_2(measured),
             method.method(report, measured),
-            method.evidence(report.evidence),
+            method.evidence(report),
             method.failures(report),
         )
         return [section for section in known if section]
@@ -146,6 +143,8 @@ class Content:
     def answers(self) -> list[Answer]:
         """The most important findings, with links to their figures."""
         answers = [*self._replaced()]
+        if limits := [each.text for section in self.sections for each in section.shown if each.subject == speed.LIMITS]:
+            answers.append(Answer(" ".join(limits), "speed.html#speed"))
         for subject in SUBJECTS:
             for section in self.sections:
                 text = next((each.text for each in section.shown if each.subject == subject), "")
@@ -153,35 +152,23 @@ class Content:
         return answers[:_FINDINGS]
 
     def _replaced(self) -> Iterator[Answer]:
-        """What :data:`_STUDIED` costs against the pair of formats that it replaces."""
+        """What the studied format costs against the pair of formats that it replaces."""
         columns = self.measured.columns.items()
-        known = ((self._against(AREA, True, target=target), column.title) for target, column in columns)
+        known = ((self._against(AREA, target=target), column.title) for target, column in columns)
         if shares := [f"{text} on {title}" for text, title in known if text]:
-            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {_STUDIED}, against one for the pair {PAIR}"
-            yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
-        texts = []
-        for metric in (AREA, ENERGY):
-            by_text: dict[str, list[str]] = {}
-            for limit in _LIMITS:
-                by_text.setdefault(self._against(metric, limit=limit), []).append(str(limit))
-            if shares := [f"{text} within {listing(limits)}" for text, limits in by_text.items() if text]:
-                texts.append(f"{metric} {', '.join(shares)} FO4")
-        if texts:
-            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMITS[0]}
-            text = f"At a speed, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
-            text += (
-                f"{'; '.join(texts)}. Spreads are those of renamings: scripts are further apart, so that the sign may "
-            )
-            yield Answer(f"{text}change with the limit.", f"#compare&{urlencode(choice)}")
+            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {STUDIED}, against one for the pair {PAIR}"
+            energy, dot = self._against(ENERGY), self._against(AREA, unit="dot", accumulator="binary32")
+            others = f"; energy of an operation on Gates {energy}" if energy else ""
+            others += f"; area of a dot product of {LANES} into binary32 on Gates {dot}" if dot else ""
+            yield Answer(f"{text}: {listing(shares)}{others}.", "area.html#mac")
 
-    def _against(self, metric: str, has_figures: bool = False, **choice: Any) -> str:
-        """How their figures compare, with both if ``has_figures``; empty if one is unknown, or has no spread."""
-        pair = [chosen(self.points, name, metric, **choice) for name in (_STUDIED, PAIR)]
+    def _against(self, metric: str, **choice: Any) -> str:
+        """How their figures compare, with both; empty if one is unknown, or has no spread."""
+        pair = [chosen(self.points, name, metric, **choice) for name in (STUDIED, PAIR)]
         first, second = (point and point.figure for point in pair)
         if not first or not second:
             return ""
-        both = f"{number(first.median)} against {number(second.median)} {first.unit}"
-        return ranged(first, second, *([both] if has_figures else []))
+        return ranged(first, second, f"{number(first.median)} against {number(second.median)} {first.unit}")
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
@@ -199,16 +186,8 @@ class Content:
 
     @property
     def verified(self) -> str:
-        """What is proved of the modules that were measured."""
-        checks = self.report.evidence
-        if not checks:
-            return f"{method.UNCHECKED}."
-        proved = method.proved(checks)
-        kinds: dict[str, dict[tuple[str, str], None]] = {}
-        for row in self.report.rows:
-            kinds.setdefault(row.component, {})[row.name, row.verilog_sha256] = None
-        counts = [f"{kind} {len(proved.keys() & known.keys())} of {len(known)}" for kind, known in kinds.items()]
-        return f"{method.sentence(checks)} Equal, of the modules measured in this report: {', '.join(counts)}."
+        """What is proved of the modules behind the figures."""
+        return f"{method.coverage(self.report)} {method.sentence(self.report.evidence)}".strip()
 
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""

@@ -162,6 +162,14 @@ class Report:
     recorded: tuple[Sequence[Any], ...] = ()
     """Areas without rows: name of the module, target, command, and smallest, median and largest sample."""
 
+    @property
+    def shown(self) -> list[Row]:
+        """The rows behind its figures: those of its studies, too."""
+        studies = (self.speeds, self.dots, self.energies)
+        rows = [*self.rows, *(row for study in studies if study for row in study.rows)]
+        names = {row.name for row in rows}
+        return [*rows, *(row for row in (self.study.rows.values() if self.study else ()) if row.name not in names)]
+
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""
         return {

@@ -116,10 +116,10 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
     return sorted(figures, key=lambda name: figures[name].median)
 
 
-def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
+def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str, of: str) -> str:
     """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares.
 
-    The largest is named if all others differ from it.
+    It says how many were compared, and of which set: ``of``. The largest is named if all others differ from it.
     """
     if len(figures) < 2 or not have_spreads(figures.values()):
         return ""
@@ -130,7 +130,7 @@ def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> s
     size = f"{number(least.median)} {least.unit}"
     alike = f", no different from {listing(ties)}" if ties else ""
     most = f"; {others[-1]} has the largest, {ranged(largest, least)}" if is_alone else ""
-    return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
+    return f"{where}, of {len(figures)} measured {of}: {first} has the smallest {what} ({size}){alike}{most}."
 
 
 def listing(names: Sequence[str]) -> str:

@@ -230,8 +230,8 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 
 def energies(data: Energies) -> str:
-    """The lines of docs/energy.md between its markers: the least energies within delays."""
-    return _paragraphs(energy.Curves(data).within_delays())
+    """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
+    return _paragraphs(energy.Curves(data).ends())
 
 
 def study(data: Study | None) -> str:

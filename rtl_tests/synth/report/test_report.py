@@ -24,7 +24,8 @@ from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, papers
 from synth.report.chapters.papers import PRINTED
-from synth.report.content import _LIMITS, ONE_SAMPLE, PAGES, SUBJECTS, Content
+from synth.report.chapters.speed import LIMITS
+from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
 from synth.report.figures import Figure, compared, number, ranged, smallest_sentence
 from synth.report.measured import Measured
@@ -48,11 +49,11 @@ SECTIONS = {
     "parts": ("The two parts of a MAC", 1),
     "accumulators": ("Exact against rounded accumulators", 2),
     "options": ("What options cost", 0),
-    "speed": ("Area against delay", 2),
-    "energy": ("Energy of an operation", 3),
+    "speed": ("Area against delay", 3),
+    "energy": ("Energy of an operation", 4),
     "tradeoff": ("Area against accuracy", 2),
     "accuracy": ("The formats on real data", 1),
-    "dots": ("Dot products: lanes, accumulators and blocks", 4),
+    "dots": ("Dot products: lanes, accumulators and blocks", 5),
     "encoders": ("Encoders, and what a rounding costs", 4),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
@@ -138,6 +139,9 @@ def made_up_report():
                     rows += made_up(
                         "mac", target, 140 + 2 * bits, format=name, accumulator=accumulator, accumulator_bits=bits
                     )
+        for accumulator, area in (("binary32", 400), ("exact", 300 if name == "ocp_e4m3" else 600)):
+            rows += made_up("pe", "gates", area, format=name, accumulator=accumulator)
+        rows += made_up("readout", "gates", 250, format=name, to="binary32")
     for target in ("gates", "cyclonev"):
         rows += made_up("mac", target, 165, format="hif8", accumulator="binary16", accumulator_bits=16, scale_bits=8)
     for target in TARGETS:
@@ -301,26 +305,33 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     assert texts[0].startswith(
         f"Area of a MAC into binary16 of hif8, against one for the pair {PAIR}: -6% (-6.9% to -4.4%; 150 against "
     )
-    assert texts[0].count("against") == 1 + len(TARGETS)
-    assert texts[1].startswith("At a speed, a MAC of hif8 against one for the pair on gates, the least of each: area ")
-    for metric, words in zip((AREA, ENERGY), texts[1].partition(": area ")[2].split("; energy "), strict=True):
-        for limit in _LIMITS:
-            first, second = (chosen(content.points, name, metric, limit=limit).figure for name in ("hif8", PAIR))
-            limits = re.search(rf"{re.escape(ranged(first, second))} within ((\d+(, | and )?)+)", words)[1]
-            assert str(limit) in re.findall(r"\d+", limits)
-    assert texts[1].endswith("scripts are further apart, so that the sign may change with the limit.")
+    assert texts[0].count("against") == 1 + len(TARGETS) + 2
+    for words, choice in (
+        ("energy of an operation on Gates", {"metric": ENERGY}),
+        (
+            "area of a dot product of 8 into binary32 on Gates",
+            {"metric": AREA, "unit": "dot", "accumulator": "binary32"},
+        ),
+    ):
+        first, second = (chosen(content.points, name, **choice).figure for name in ("hif8", PAIR))
+        assert f"{words} {ranged(first, second).rstrip(')')}; {number(first.median)} against " in texts[0]
+    assert texts[1].startswith(f"Gates, area of a MAC into binary16: hif8 against {PAIR} within the same limit is -")
+    assert f" Gates, energy of a MAC into binary16: hif8 against {PAIR} within the same limit is -" in texts[1]
     assert texts[2].startswith(
-        "Gates: ocp_e5m2 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
+        "Gates, of 2 measured formats and pairs of 8 bits with an SNR of at least 30 dB of Gaussian data at the best "
+        "scale: ocp_e5m2 has the smallest MAC "
     )
     assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
     assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
     exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
-    first = "hif8 +60% (+58.5% to +61.1%; 93 bits), "
-    assert exact.startswith(f"Gates: a MAC with an exact accumulator, compared with one into binary32: {first}")
-    assert "a readout to binary32, " in exact
-    assert texts[4].startswith(
-        "Test loss with scales above that of binary32, median and range of 3 seeds: “hif8, adaptive” in digits "
+    first = "hif8 +50% (+49.4% to +50.6%; 600 against 400 NAND2; 93 bits against 32), "
+    assert exact.startswith(f"Gates, processing element with an exact accumulator against one with binary32: {first}")
+    assert exact.endswith(
+        "A readout, once a sum, is not counted: 250 (249 to 251) for hif8, 250 (249 to 251) for e5m2b1 and 250 (249 to "
+        "251) for ocp_e4m3. Where many units share a readout, exact saves area for ocp_e4m3; otherwise take it for "
+        "sums that must not depend on their order, not for area."
     )
+    assert texts[4].startswith("Test loss with scales above that of binary32: “hif8, adaptive” in digits ")
     page = pages_of(folder)["index"]
     for answer in content.answers:
         assert f'<li>{escape(answer.text)} <a href="{escape(answer.link)}">Figure</a></li>' in page
@@ -329,16 +340,10 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
         "Area against delay: MAC into binary16, built for area or for speed, Gates",
         "Loss against area: digits, binary32",
     ]
-    assert content.verified.startswith(
-        "2 of 2 modules equal the reference model on all inputs: 65,536 inputs evaluated, "
-    )
-    kinds = {kind: {row.name for row in data.rows if row.component == kind} for kind in ("mac", "multiplier")}
-    counts = f"multiplier 1 of {len(kinds['multiplier'])}, "
-    assert f" Equal, of the modules measured in this report: mac 0 of {len(kinds['mac'])}, " in content.verified
-    assert counts in content.verified
+    assert " Verdicts on 2 modules: 2 equal, 65,536 inputs evaluated, " in content.verified
     assert content.how.count(". ") == 3
     assert content.how.endswith(f"{data.tool}.")
-    assert {finding.subject for section in content.sections for finding in section.findings} == {"", *SUBJECTS}
+    assert {finding.subject for section in content.sections for finding in section.findings} == {"", LIMITS, *SUBJECTS}
     assert content.cite("Title") in page.replace("Cite as: ", "").replace(content.title, "Title")
 
 
@@ -402,7 +407,7 @@ def test_evidence_of_users_files_proves_only_these(tmp_path):
     ):
         render(replace(data, evidence=(record,)), tmp_path)
         text = (tmp_path / "report.md").read_text()
-        assert f"Equal, of the modules measured in this report: mac {int(counts)} of 1." in text
+        assert f"{int(counts)} of the 1 module behind the figures of this report equal the reference model" in text
     assert r"x\|y \x1b[31m&lt;script>" in text
     assert "\x1b" not in text
     assert "31m&lt;script&gt;" in (tmp_path / "method.html").read_text()
@@ -420,7 +425,7 @@ def test_a_report_of_little_data_is_a_report(tmp_path):
     assert re.findall('<section id="(.*?)">', pages["area"]) == ["mac"]
     assert re.findall('<section id="(.*?)">', pages["index"]) == ["how"]  # nothing to compare it with
     assert "1 format on 1 target, 1 figure: " in pages["index"]
-    assert "No verdict of this version of the program on these modules is known, " in pages["index"]
+    assert "No verdict of this version of the program is known, " in pages["index"]
     assert pages["area"].count("<figure ") == 1
     assert "<table" not in pages["area"]  # one row is no table
     assert '<dd data-value="100" title=' in pages["area"]
@@ -475,13 +480,14 @@ def test_no_difference_where_spreads_overlap():
     assert ranged(spread(13, 15), spread(8, 10), "14 against 9") == "+56% (+30.0% to +87.5%; 14 against 9)"
     assert ranged(spread(9, 15), spread(8, 10), "12 against 9") == "no difference (12 against 9)"
     assert ranged(replace(spread(13, 15), samples=1), spread(8, 10), "14 against 9") == ""
-    assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
-        "X: b has the smallest MAC (1.5 ALM), no different from c."
+    assert smallest_sentence({"a": spread(3, 5), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X", "formats") == (
+        "X, of 3 measured formats: b has the smallest MAC (1.5 ALM), no different from c."
     )
-    assert smallest_sentence({"a": spread(4, 4), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X") == (
-        "X: b has the smallest MAC (1.5 ALM), no different from c; a has the largest, +167% (+100.0% to +300.0%)."
+    assert smallest_sentence({"a": spread(4, 4), "b": spread(1, 2), "c": spread(2, 3)}, "MAC", "X", "formats") == (
+        "X, of 3 measured formats: b has the smallest MAC (1.5 ALM), no different from c; a has the largest, +167% "
+        "(+100.0% to +300.0%)."
     )
-    assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X") == ""  # the smallest of one
+    assert smallest_sentence({"a": spread(3, 5)}, "MAC", "X", "formats") == ""  # the smallest of one
 
 
 # -- one sample, and one format
@@ -549,8 +555,8 @@ def test_one_figure_of_one_sample_silences_what_compares_it(data, content):
     assert all(text.startswith("Gates") for text in texts[before]["tradeoff"])
     assert all(text.startswith("Cyclone V") for text in texts[after]["tradeoff"])
     assert texts[after]["parts"] == texts[before]["parts"]
-    assert " on Gates" in before.answers[0].text
-    assert " on Gates" not in after.answers[0].text
+    assert "NAND2) on Gates" in before.answers[0].text
+    assert "NAND2) on Gates" not in after.answers[0].text
     assert (before.warnings, after.warnings) == ([], [ONE_SAMPLE])
 
 

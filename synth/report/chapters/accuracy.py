@@ -11,7 +11,7 @@ from golden import Format, Refusal
 from synth.report import charts
 from synth.report.data import Accuracy, Ratio, Score
 from synth.report.figures import Figure, front, have_spreads, listing, number, ranged, ranked, smallest_sentence
-from synth.report.measured import Measured
+from synth.report.measured import EIGHT, Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
 
@@ -82,8 +82,8 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     section.chart_finding(sentence, picture)
     good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
     eight = measured.eight(good)
-    what = f"MAC of the formats of 8 bits with an SNR of at least {_GOOD} dB at the best scale"
-    sentence = smallest_sentence(eight, what, column.title)
+    of = f"{EIGHT} with an SNR of at least {_GOOD} dB of Gaussian data at the best scale"
+    sentence = smallest_sentence(eight, "MAC", column.title, of)
     wider = ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []
     for name in wider:
         against = ranged(good[name], eight[ranked(eight)[0]])

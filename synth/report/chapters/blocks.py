@@ -1,15 +1,14 @@
 """The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
 
+from collections.abc import Mapping
 from itertools import product
 
-from synth.area.rows import Row
 from synth.report import charts, plan
 from synth.report.figures import Figure, have_spreads, listing, number, ranged, ranked, smallest_sentence
-from synth.report.measured import Column, Measured, figure, find, pick
+from synth.report.measured import EIGHT, Column, Measured, figure, find, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
 from synth.report.sections import Cell, Section, figure_cell
 from synth.studies.biases import better, biases
-from synth.studies.dots import FORMAT, LANES, Dots, readout
 
 
 def macs(measured: Measured) -> Section | None:
@@ -34,7 +33,7 @@ def macs(measured: Measured) -> Section | None:
     target, figures = next(iter(by_target.items()))
     where = measured.columns[target]
     picture = charts.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
-    sentence = smallest_sentence(measured.eight(figures), "MAC of the 8-bit formats", where.title)
+    sentence = smallest_sentence(measured.eight(figures), "MAC", where.title, EIGHT)
     section.chart_finding(sentence, picture)
     rows = (
         (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
@@ -113,7 +112,7 @@ def encoders(measured: Measured) -> Section | None:
     }
     if defaults:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
-        sentence = smallest_sentence(measured.eight(defaults), "encoder of the 8-bit formats", column.title)
+        sentence = smallest_sentence(measured.eight(defaults), "encoder", column.title, EIGHT)
         section.chart(sentence, picture)
     for name, known in gates.items():
         series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
@@ -139,37 +138,44 @@ def encoders(measured: Measured) -> Section | None:
     return section
 
 
-def accumulators(measured: Measured, dots: Dots | None = None) -> Section | None:
-    """Area by accumulator; None if only one accumulator was measured. ``dots`` have the area of a readout."""
+def accumulators(measured: Measured) -> Section | None:
+    """Area by accumulator; None if only one accumulator was measured."""
     section = Section(
         "accumulators",
         "Exact against rounded accumulators",
-        f"The accumulator exact is a fixed-point register that holds the sum of {plan.TERMS:,} products of any size "
-        "without rounding, and whose width depends on the format; the others round after every product.",
+        f"The accumulator exact is a fixed-point number that holds the sum of {plan.TERMS:,} products of any size "
+        "without rounding, and whose width depends on the format; the others round after every product. MACs are "
+        "combinational; a processing element is a MAC with the register of its accumulator.",
     )
-    summary = ""
+    bits: dict[str, int | None] = {}
     for column in (measured.columns[target] for target in WIDTH_TARGETS if target in measured.columns):
-        macs: dict[str, dict[str, Row]] = {}
+        areas: dict[str, dict[str, Figure]] = {}
         for kind, name in product(plan.ACCUMULATORS, plan.WIDTH_STUDY):
             options = {"format": name, "format_b": None, "accumulator": kind}
             if row := find(measured.rows, "mac", column.key, **options):
-                macs.setdefault(name, {})[kind] = row
-        areas = {name: {kind: figure(row) for kind, row in rows.items()} for name, rows in macs.items()}
-        if max(map(len, areas.values()), default=0) < 2:
-            continue
-        section.chart("", charts.groups(areas, f"MAC by accumulator, {column.title}", column.axis))
-        costs = []
-        for name, known in areas.items():
-            if {"exact", "binary32"} <= set(known):
-                bits = f"{macs[name]['exact'].accumulator_bits} bits"
-                share = ranged(known["exact"], known["binary32"], bits)
-                costs += [f"{name} {share}"] if share else []
-        if costs and not summary:  # of the first target, the main one
-            text = "a MAC with an exact accumulator, compared with one into binary32"
-            summary = f"{column.title}: {text}: {listing(costs)}."
-            if dots and column.key in LANES:
-                once = dots.area(readout(), 1, column.key)
-                summary += f" Not counted: a readout to binary32, {number(once.median)} {once.unit} for {FORMAT}, "
-                summary += "once for all products of a sum."
-    section.find(summary, "Exact accumulators")
+                areas.setdefault(name, {})[kind] = figure(row)
+                bits |= {name: row.accumulator_bits} if kind == "exact" else {}
+        if max(map(len, areas.values()), default=0) > 1:
+            title = f"MAC by accumulator, without its register, {column.title}"
+            section.chart("", charts.groups(areas, title, column.axis))
+    section.find(_registered(measured, bits) if section.charts else "", "Exact accumulators")
     return section if section.charts else None
+
+
+def _registered(measured: Measured, bits: Mapping[str, int | None]) -> str:
+    """A sentence on exact accumulators with their registers, and when to take them; empty without figures."""
+    texts, smaller, readouts = [], [], []
+    for name in plan.WIDTH_STUDY:
+        exact, rounded = (measured.block(Block("pe", name, {"accumulator": kind}), "gates") for kind in plan.REGISTERED)
+        if exact and rounded and have_spreads((exact, rounded)):
+            both = f"{number(exact.median)} against {number(rounded.median)} {exact.unit}"
+            texts.append(f"{name} {ranged(exact, rounded, both, f'{bits.get(name)} bits against 32')}")
+            smaller += [name] if exact.below(rounded) else []
+            if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
+                readouts.append(f"{readout.text} for {name}")
+    if not texts:
+        return ""
+    text = f"Gates, processing element with an exact accumulator against one with binary32: {listing(texts)}. "
+    text += f"A readout, once a sum, is not counted: {listing(readouts)}. " if readouts else ""
+    worth = f"Where many units share a readout, exact saves area for {listing(smaller)}; otherwise" if smaller else "So"
+    return f"{text}{worth} take it for sums that must not depend on their order, not for area."

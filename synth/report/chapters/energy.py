@@ -14,9 +14,9 @@ from synth.report import charts
 from synth.report.chapters import speed
 from synth.report.data import Report
 from synth.report.figures import DELAYS, compared, ranked, smallest_sentence
-from synth.report.measured import Measured, columns, figure
+from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.sections import Cell, Command, Section, Table, number_cell
+from synth.report.sections import Cell, Command, Section, Table, number_cell, table
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
 
@@ -57,8 +57,8 @@ def _formats(section: Section, energies: Energies, measured: Measured) -> None:
     figures = {name: figure(row) for name, row in rows.items()}
     title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
     picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
-    what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
-    sentence = smallest_sentence(measured.eight(figures), what, _TITLE)
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
+    sentence = smallest_sentence(measured.eight(figures), what, _TITLE, EIGHT)
     section.chart_finding(sentence, picture, "Energy")
     head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
     body = []
@@ -81,11 +81,11 @@ class Curves:
         self.formats = {name: speed.front([*points[name, AREA], *points[name, FAST]]) for name in names}
         self.unit = self.formats[CURVES[0]][0].area.unit
 
-    def within_delays(self) -> Table:
-        """The least energies of MACs within delays."""
-        caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
-        macs = {f"{name} built for {goal}": self.by_goal[goal][name] for name, goal in product(self.formats, GOALS)}
-        return speed.delay_table(caption, macs, speed.deadlines(self.formats), "FO4", self.unit)
+    def ends(self) -> Table:
+        """The fastest MAC of each format and goal, and the one with the least energy."""
+        macs = ((f"{name} built for {goal}", self.by_goal[goal][name]) for name, goal in product(self.formats, GOALS))
+        body = (speed.ends(name, curve, "FO4", self.unit) for name, curve in macs)
+        return table(f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {_TITLE}", ("MAC", *speed.ENDS), body)
 
 
 def _curves(section: Section, energies: Energies) -> None:
@@ -95,9 +95,10 @@ def _curves(section: Section, energies: Energies) -> None:
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     axes = "delay [FO4]", f"energy of an operation [{curves.unit}]"
     picture = charts.fronts(curves.formats, best, title, *axes, are_delays=True)
-    what = f"energy of a MAC into {REPORT_ACCUMULATOR}, built for area or for speed"
-    section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4"), picture, "Energy")
-    section.tables.append(curves.within_delays())
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
+    section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4", "formats and pairs"), picture, "Energy")
+    speed.against(section, curves.formats, what, _TITLE)
+    section.tables.append(curves.ends())
 
 
 def _data(section: Section, energies: Energies) -> None:

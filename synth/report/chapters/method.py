@@ -13,8 +13,7 @@ from synth.report.plan import TERMS
 from synth.report.sections import Cell, Command, Section
 
 UNCHECKED = (
-    "No verdict of this version of the program on these modules is known, neither from the folder of evidence nor from "
-    "docs/proofs.csv. hwgen verify checks one"
+    "No verdict of this version of the program is known, neither from the folder of evidence nor from docs/proofs.csv"
 )
 BY_TABLE = "by the committed table docs/proofs.csv"
 """The end of the method of a verdict that was read from the documentation."""
@@ -41,9 +40,7 @@ def method(report: Report, measured: Measured) -> Section:
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
-    studies = (study for study in (report.speeds, report.energies, report.dots) if study)
-    rows = [*report.rows, *(row for study in studies for row in study.rows)]
-    names = dict.fromkeys(part for row in rows for part in row.format.split("+"))
+    names = dict.fromkeys(part for row in report.shown for part in row.format.split("+"))
     head = ("name", "bits", "exponent / fraction", "defined by")
     section.table("Names of formats", head, map(_named, names), _NAMES)
     if not any(row.target == LIBERTY for row in report.rows):
@@ -84,36 +81,63 @@ def proved(checks: Sequence[Evidence]) -> dict[tuple[str, str], None]:
     return dict.fromkeys((known.module, known.hashes["verilog"]) for known in ours)
 
 
-def evidence(checks: Sequence[Evidence]) -> Section:
-    """The evidence, or a sentence that there is no evidence."""
+def modules(report: Report) -> dict[str, dict[tuple[str, str], bool]]:
+    """By kind, the modules behind the figures, by name and SHA-256 of their Verilog: whether they are proved equal."""
+    kinds: dict[str, dict[tuple[str, str], bool]] = {}
+    known = proved(report.evidence)
+    for row in report.shown:
+        key = row.name, row.verilog_sha256
+        kinds.setdefault(row.component, {})[key] = key in known
+    return kinds
+
+
+def coverage(report: Report) -> str:
+    """How many of the modules behind the figures are proved, and of how many no verdict is known."""
+    flags = [is_equal for known in modules(report).values() for is_equal in known.values()]
+    text = f"{sum(flags)} of the {counted(len(flags), 'module')} behind the figures of this report equal the reference "
+    text += "model on all inputs, on their gates"
+    others = f"; of {len(flags) - sum(flags)} no verdict on today's Verilog is known: page Method names them"
+    return f"{text}{others if not all(flags) else ''}."
+
+
+def evidence(report: Report) -> Section:
+    """The modules behind the figures with and without a verdict, and the verdicts."""
     intro = (
-        "Each module was mapped to gates, which were checked against the reference model on all inputs: one by one or, "
-        "if there are too many, by a solver's proof; make exhaustive checks every module."
+        "A module with a verdict was mapped to gates, which were checked against the reference model on all inputs: "
+        "one by one or, if there are too many, by a solver's proof. hwgen verify checks one more."
     )
-    none = f"{UNCHECKED}, make exhaustive checks every module."
-    section = Section("evidence", "Proof: every input, on the gates", intro if checks else none)
+    section = Section("evidence", "Proof: every input, on the gates", intro)
+    section.find(coverage(report))
+    body: list[tuple[object, ...]] = []
+    for kind, known in modules(report).items():
+        lacking = [name for (name, _), is_equal in known.items() if not is_equal]
+        body.append((kind, len(known) - len(lacking), len(known), Cell(", ".join(lacking) or "–")))
+    section.table("Modules behind the figures", ("kind", "equal", "of", "without a verdict"), body)
+    checks = report.evidence
     if not checks:
         return section
     section.find(sentence(checks))
-    head = ("module", "verdict", "inputs", "method", "time", "SHA-256 of the Verilog", "command")
+    methods = {check.method.removesuffix(f"; {BY_TABLE}"): check.kind for check in checks}
+    note = " ".join(f"{kind.capitalize()}: {text}." for text, kind in methods.items())
+    head = ("module", "verdict", "inputs", "method", "SHA-256 of the Verilog", "command")
     body = []
     for check in checks:
         sources = ([] if check.is_emitted else [check.source]) + check.libraries
         inputs = Cell(power(check.cases), value=check.cases)
-        seconds = Cell(f"{check.seconds:.1f} s", value=check.seconds) if check.seconds else "–"
-        cells = (check.verdict, inputs, check.method, seconds, check.hashes["verilog"][:12])
+        cells = (check.verdict, inputs, check.kind, check.hashes["verilog"][:12])
         body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
-    section.table("Evidence", head, body)
+    section.table("Evidence", head, body, note)
     return section
 
 
 def sentence(checks: Sequence[Evidence]) -> str:
     """How many modules are equal, by evaluation and by proof, and how many are not."""
+    if not checks:
+        return f"{UNCHECKED}."
     equal = [check for check in checks if check.verdict == EQUAL]
     cases = sum(check.cases for check in equal if check.kind != PROVED)
     proved = sum(check.kind == PROVED for check in equal)
-    text = f"{len(equal)} of {len(checks)} modules equal the reference model on all inputs: "
-    text += f"{cases:,} inputs evaluated"
+    text = f"Verdicts on {counted(len(checks), 'module')}: {len(equal)} equal, {cases:,} inputs evaluated"
     text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
     for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
         count = sum(check.verdict == verdict for check in checks)
