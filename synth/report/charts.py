@@ -21,12 +21,9 @@ GREY = "band"
 
 
 def chart(title: str, data: list[dict[str, Any]], figures: Iterable[Figure], height: float, **layout: Any) -> Chart:
-    """A chart, with the commands, units and tools of its figures."""
-    used = list(figures)
-    commands = dict.fromkeys(value.command for value in used if value.command)
-    units, tools = ({getattr(value, name): None for value in used} for name in ("unit", "tool"))
-    source = "; by ".join(filter(None, (", ".join(filter(None, words)) for words in (units, tools))))
-    return Chart(title, data, {"height": round(height), **layout}, tuple(commands), source)
+    """A chart, with the commands of its figures; axes have their units, and the page's end their tool."""
+    commands = dict.fromkeys(value.command for value in figures if value.command)
+    return Chart(title, data, {"height": round(height), **layout}, tuple(commands))
 
 
 def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, tuple[int, str]]:

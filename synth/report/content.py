@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
 from synth.report.data import Report
-from synth.report.figures import counted, listing, number, ranged
+from synth.report.figures import both, counted, listing
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
 from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
@@ -24,7 +24,7 @@ PAGES = {
     "dots": ("Dot products", ("dots",)),
     "encoders": ("Encoders and rounding", ("encoders",)),
     "training": ("Training", ("training",)),
-    "papers": ("Claims of papers", ("claims", "paper")),
+    "papers": ("Claims of papers", ("claims",)),
     "method": ("Method and proofs", ("method", "evidence", "failures")),
 }
 """Pages: their titles, and their chapters."""
@@ -79,7 +79,6 @@ class Content:
             # part of whole reports
             training.section(report.study, names, report.rows) if report.study or report.dots else None,
             papers.claims(measured),
-            papers.table_2(measured),
             method.method(report, measured),
             method.evidence(report),
             method.failures(report),
@@ -168,7 +167,7 @@ class Content:
         first, second = (point and point.figure for point in pair)
         if not first or not second:
             return ""
-        return ranged(first, second, f"{number(first.median)} against {number(second.median)} {first.unit}")
+        return both(first, second)
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:

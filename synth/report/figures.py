@@ -102,6 +102,11 @@ def ranged(value: Figure, base: Figure, *more: str) -> str:
     return f"{text} ({'; '.join(more)})" if text and more else text
 
 
+def both(value: Figure, base: Figure, *more: str) -> str:
+    """:func:`ranged`, with the two medians."""
+    return ranged(value, base, f"{number(value.median)} against {number(base.median)} {base.unit}", *more)
+
+
 def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
     """The items that no other one beats in both costs, by the first of them."""
     kept: list[Item] = []

@@ -231,7 +231,7 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 def energies(data: Energies) -> str:
     """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
-    return _paragraphs(energy.Curves(data).ends())
+    return _paragraphs(energy.ends(data))
 
 
 def study(data: Study | None) -> str:

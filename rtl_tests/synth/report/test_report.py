@@ -23,7 +23,6 @@ from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, papers
-from synth.report.chapters.papers import PRINTED
 from synth.report.chapters.speed import LIMITS
 from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
@@ -57,7 +56,6 @@ SECTIONS = {
     "encoders": ("Encoders, and what a rounding costs", 4),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
-    "paper": ("Table 2 of the supernormal paper, repeated", 0),
     "method": ("How it was measured", 0),
     "evidence": ("Proof: every input, on the gates", 0),
     "failures": ("Jobs that failed", 0),
@@ -118,6 +116,10 @@ def p3109_rows():
     return rows
 
 
+MULTIPLIERS = {"e5m3_nosub": 20.0, "e5m2b1": 24.5, "binary8p3": 27.0, "e5m3": 34.0}
+"""The ALMs of the supernormal paper's Table 2, in the order that the claims have."""
+
+
 def made_up_report():
     """A report with data for every section."""
     rows = []
@@ -125,7 +127,7 @@ def made_up_report():
         for target in TARGETS:
             rows += made_up("mac", target, 150 + 3 * place, format=name, accumulator="binary16", accumulator_bits=16)
             rows += made_up("adder", target, 120 + place % 3, format=name, accumulator="binary16")
-            rows += made_up("multiplier", target, PRINTED.get(name, [40])[0] + 0.25 * place, format=name)
+            rows += made_up("multiplier", target, MULTIPLIERS.get(name, 40) + 0.25 * place, format=name)
         rounding = "ties_to_away" if name == "hif8" else "ties_to_even"
         if "+" not in name:
             rows += made_up("encoder", "gates", 200 + place, format=name, rounding=rounding)
@@ -270,7 +272,7 @@ def test_the_pages_show_everything(folder):
         "MAC into binary16, built for area or for speed, Gates",
         "not reproduced",
         "65,536 inputs evaluated",
-        "hwgen verify multiplier_hif8",
+        "multiplier_hif8",
     ):
         assert sentence in whole
         assert sentence in text
@@ -355,12 +357,6 @@ def test_commands_are_set_as_code(folder, content):
     assert not any(cell.text.startswith("hwgen ") for cell in cells if not isinstance(cell, Command))
 
 
-def test_the_paper_stands_beside_the_same_part(content):
-    tables = next(section for section in content.sections if section.anchor == "paper").tables
-    printed = {row[0].small: row[1].text for row in tables[0].rows[::4]}
-    assert printed == {"Decode + multiply": "20", "Adder": "188", "MAC": "208.5"}
-
-
 def test_every_chart_and_table_names_its_commands(content):
     tools = ("hwgen area ", "hwgen energy ", "make ", "for f in ", 'python -c "import golden; ', "python examples/")
     for section in content.sections:
@@ -368,7 +364,6 @@ def test_every_chart_and_table_names_its_commands(content):
             commands = section.commands(item)
             assert commands or section.anchor in ("method", "evidence", "failures")
             assert all(command.startswith(tools) for command in commands)
-        assert all(chart.source or section.anchor in ("accuracy", "dots", "training") for chart in section.charts[:1])
 
 
 def test_p3109_beside_others(content):

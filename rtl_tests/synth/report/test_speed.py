@@ -111,7 +111,7 @@ def test_a_finding_on_limits_has_the_least_and_the_largest_ratio_of_all():
         f"hif8 against {PAIR} within the same limit is {low.text} at the least and {high.text} at the most" in finding
     )
     less = [step for _, step in compared if step.unit.below(step.base)]
-    assert f"less at some limits from {number(less[0].limit)} FO4 to {number(less[-1].end)}" in finding
+    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in finding
     assert chart.data[1]["y"] == [share for share, _ in compared]
     assert finding == chart.caption
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from synth.report import charts, plan
-from synth.report.figures import Figure, have_spreads, listing, number, ranged, ranked, smallest_sentence
+from synth.report.figures import Figure, both, have_spreads, listing, ranked, smallest_sentence
 from synth.report.measured import EIGHT, Column, Measured, figure, find, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
 from synth.report.sections import Cell, Section, figure_cell
@@ -29,7 +29,9 @@ def macs(measured: Measured) -> Section | None:
             for target, each in by_target.items()
         }
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
-        section.chart("", charts.groups(shares, title, "area relative to the smallest", are_points=True))
+        every = [value for each in shares.values() for value in each.values()]
+        ends = [0.98 * min(value.low for value in every), 1.02 * max(value.high for value in every)]
+        section.chart("", charts.groups(shares, title, "area relative to the smallest", are_points=True, range=ends))
     target, figures = next(iter(by_target.items()))
     where = measured.columns[target]
     picture = charts.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
@@ -104,7 +106,9 @@ def encoders(measured: Measured) -> Section | None:
         "encoders",
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format. Hybrid rounding takes its threshold "
-        "from the last bits of the number, and is safe where these are as good as random (docs/accuracy.md).",
+        "from the last bits of the number (SR14 in the HiFloat8 paper; SR2 from formats of 16 bits), and is safe where "
+        "these are as good as random (docs/accuracy.md); stochastic_b and _c are P3109's other stochastic roundings, and "
+        "propagate saturates all but infinities.",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
     defaults = {
@@ -118,23 +122,21 @@ def encoders(measured: Measured) -> Section | None:
         series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
-            section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))
+            title_of = f"{name} encoder by {about}, {column.title}"
+            section.chart("", charts.groups(series, title_of, column.axis, are_points=len(series) > 1))
     if pairs:
-        both = {mode: biases(studied, mode) for mode in (first, second)}
-        values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in both.items()}
+        changes = {mode: biases(studied, mode) for mode in (first, second)}
+        values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in changes.items()}
         title = f"{studied}: mean change of magnitudes by rounding"
         section.chart("", charts.groups(values, title, "mean change [%]", are_points=True))
-        shares = [
-            f"{text} on {where.title}"
-            for where, (base, other) in pairs.items()
-            if (text := ranged(other, base, f"{number(other.median)} against {number(base.median)} {base.unit}"))
-        ]
+        shares = [f"{text} on {where.title}" for where, (base, other) in pairs.items() if (text := both(other, base))]
         text = f"{studied} encoder with {second} rounding, compared with {first}: {listing(shares or [''])}."
         kept, lost = map(listing, better(studied, second, first))
+        modes = next(iter(gates.get(studied, {}).values()), {})
+        if {second, "stochastic"} <= modes.keys():
+            text += f" Against stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}."
         text += f" {second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
         section.find(text if shares else "", "Rounding")
-        rows_by_target = ((where.head, base, figure_cell(other, base)) for where, (base, other) in pairs.items())
-        section.table(f"{studied} encoder: area by rounding", ("target", first, second), rows_by_target)
     return section
 
 
@@ -168,8 +170,7 @@ def _registered(measured: Measured, bits: Mapping[str, int | None]) -> str:
     for name in plan.WIDTH_STUDY:
         exact, rounded = (measured.block(Block("pe", name, {"accumulator": kind}), "gates") for kind in plan.REGISTERED)
         if exact and rounded and have_spreads((exact, rounded)):
-            both = f"{number(exact.median)} against {number(rounded.median)} {exact.unit}"
-            texts.append(f"{name} {ranged(exact, rounded, both, f'{bits.get(name)} bits against 32')}")
+            texts.append(f"{name} {both(exact, rounded, f'{bits.get(name)} bits against 32')}")
             smaller += [name] if exact.below(rounded) else []
             if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
                 readouts.append(f"{readout.text} for {name}")

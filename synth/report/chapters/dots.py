@@ -5,7 +5,7 @@ from dataclasses import replace
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, number, ranged, smallest_sentence
+from synth.report.figures import Figure, both, smallest_sentence
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
@@ -121,13 +121,9 @@ def _formats(section: Section, dots: Dots) -> None:
     }
     title = f"Area per product by format, {STEP} lanes, without a readout, {_PLACE.title}"
     section.chart("", charts.groups(series, title, f"area per product [{_UNIT}]"))
-    texts = [f"into {kind} {_against(known[STUDIED], known[PAIR])}" for kind, known in series.items()]
+    texts = [f"into {kind} {both(known[STUDIED], known[PAIR])}" for kind, known in series.items()]
     text = f"{_PLACE.title}, {STEP} lanes, area per product: {STUDIED} against {PAIR} {', '.join(texts)}."
     section.find(text, "Dot products")
-
-
-def _against(unit: Figure, base: Figure) -> str:
-    return ranged(unit, base, f"{number(unit.median)} against {number(base.median)} {base.unit}")
 
 
 def _blocks(section: Section, dots: Dots) -> None:
@@ -151,4 +147,4 @@ def _blocks(section: Section, dots: Dots) -> None:
     )
     section.table(caption, head, body, note)
     text = f"{_PLACE.title}, area per product with {study.HALF.lanes} lanes into {_ROUNDED}: NVFP4 against MXFP4 with "
-    section.find(f"{text}half a block {_against(areas['NVFP4'], areas['MXFP4 with half a block'])}.")
+    section.find(f"{text}half a block {both(areas['NVFP4'], areas['MXFP4 with half a block'])}.")

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import golden
 from golden import Refusal
 from synth.area.targets import LIBERTY
-from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence, power
+from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence
 from synth.report.data import Report
 from synth.report.figures import counted
 from synth.report.measured import Measured
 from synth.report.plan import TERMS
-from synth.report.sections import Cell, Command, Section
+from synth.report.sections import Cell, Section
 
 UNCHECKED = (
     "No verdict of this version of the program is known, neither from the folder of evidence nor from docs/proofs.csv"
@@ -21,7 +21,8 @@ BY_TABLE = "by the committed table docs/proofs.csv"
 _NAMES = (
     "In a pair a+b a pin for each operand selects its format. The accumulator exact is a fixed-point "
     f"register for the sum of {TERMS:,} products without rounding; alignedT truncates addends of a step T bits below "
-    "the largest exponent among them; the others are formats, which are rounded to in each step."
+    "the largest exponent among them; the others are formats, which are rounded to in each step. binary8p4 "
+    "and Binary8p4se have the same values, but other rules of overflow by default, as have binary8p3 and Binary8p3se."
 )
 
 
@@ -96,7 +97,7 @@ def coverage(report: Report) -> str:
     flags = [is_equal for known in modules(report).values() for is_equal in known.values()]
     text = f"{sum(flags)} of the {counted(len(flags), 'module')} behind the figures of this report equal the reference "
     text += "model on all inputs, on their gates"
-    others = f"; of {len(flags) - sum(flags)} no verdict on today's Verilog is known: page Method names them"
+    others = f"; of {len(flags) - sum(flags)}, listed on page Method, no verdict on today's Verilog is known"
     return f"{text}{others if not all(flags) else ''}."
 
 
@@ -117,16 +118,14 @@ def evidence(report: Report) -> Section:
     if not checks:
         return section
     section.find(sentence(checks))
-    methods = {check.method.removesuffix(f"; {BY_TABLE}"): check.kind for check in checks}
-    note = " ".join(f"{kind.capitalize()}: {text}." for text, kind in methods.items())
-    head = ("module", "verdict", "inputs", "method", "SHA-256 of the Verilog", "command")
-    body = []
+    groups: dict[tuple[str, str], list[str]] = {}
     for check in checks:
-        sources = ([] if check.is_emitted else [check.source]) + check.libraries
-        inputs = Cell(power(check.cases), value=check.cases)
-        cells = (check.verdict, inputs, check.kind, check.hashes["verilog"][:12])
-        body.append((Cell(check.module, ", ".join(sources)), *cells, Command(check.command)))
-    section.table("Evidence", head, body, note)
+        sources = ", ".join(([] if check.is_emitted else [check.source]) + check.libraries)
+        name = f"{check.module} ({sources})" if sources else check.module
+        groups.setdefault((check.verdict, check.method), []).append(name)
+    body = [(verdict, str(len(names)), Cell(how), Cell(", ".join(names))) for (verdict, how), names in groups.items()]
+    note = "hwgen verify all --only NAME repeats a check; report.json has the hashes, tools and counterexamples."
+    section.table("Evidence by verdict and method", ("verdict", "modules", "method", "names"), body, note)
     return section
 
 

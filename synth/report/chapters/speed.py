@@ -171,9 +171,9 @@ class Step(NamedTuple):
     @property
     def text(self) -> str:
         """The ratio as a difference, and the limits."""
-        least, middle, most = (share - 1 for share in (self.ratio.low, self.ratio.median, self.ratio.high))
-        limits = f"{number(self.limit)} FO4 and above" if self.end == inf else f"{self.limit:.1f} to {self.end:.1f} FO4"
-        return f"{middle:+.0%} ({least:+.1%} to {most:+.1%}; limits of {limits})"
+        ratio, end = self.ratio, "and above" if self.end == inf else f"to {self.end:.1f}"
+        spread = f"{ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
+        return f"{ratio.median - 1:+.0%} ({spread}; limits of {self.limit:.1f} {end} FO4)"
 
 
 def steps(unit: Front, base: Front) -> list[Step]:
@@ -189,19 +189,18 @@ def against(section: Section, curves: Mapping[str, Front], what: str, where: str
     known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
     if not all(known) or not have_spreads(point.area for curve in known for point in curve):
         return
-    every = steps(*known)
-    low, high = (pick(every, key=lambda step: step.ratio.median) for pick in (min, max))
-    beyond = []
-    for word, is_less in (("less", True), ("more", False)):
-        pairs = ((step, (step.unit, step.base)[:: 1 if is_less else -1]) for step in every)
-        if met := [step for step, (first, second) in pairs if first.below(second)]:
-            last = "on" if met[-1].end == inf else f"to {number(met[-1].end)}"
-            beyond.append(f"{word} at some limits from {number(met[0].limit)} FO4 {last}")
-    text = f"{where}, {what}: {STUDIED} against {PAIR} within the same limit is {low.text} at the least and {high.text}"
-    text += f" at the most; beyond the spreads it is {listing(beyond or ['never different'])}."
-    points = [(Figure.exact(step.limit), step.ratio) for step in every]
-    even = [(x, Figure.exact(1)) for x, _ in points]
+    every = sorted(steps(*known), key=lambda step: step.ratio.median)
+    by_sign = {
+        "less": [step.limit for step in every if step.unit.below(step.base)],
+        "more": [step.limit for step in every if step.base.below(step.unit)],
+    }
+    ends = ((word, number(min(met)), number(max(met))) for word, met in by_sign.items() if met)
+    beyond = [f"{word} at some limits from {first} to {last} FO4" for word, first, last in ends]
+    text = f"{where}, {what}: {STUDIED} against {PAIR} within the same limit is {every[0].text} at the least and "
+    text += f"{every[-1].text} at the most; beyond the spreads it is {listing(beyond or ['never different'])}."
+    points = [(Figure.exact(step.limit), step.ratio) for step in sorted(every)]
     title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")
+    even = [(x, Figure.exact(1)) for x, _ in points]
     chart = charts.fronts({STUDIED: points}, even, title, *axes, edge_name="equal", are_delays=True)
     section.chart_finding(text, chart, LIMITS)
 
