@@ -11,6 +11,7 @@ from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
 from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
 from synth.report.sections import Chart, Section
+from synth.studies.ratios import widths
 
 ONE_SAMPLE = (
     "Some or all figures were measured under a single renaming, so that their spread is unknown. This report compares "
@@ -57,8 +58,8 @@ class Content:
 
     def __init__(self, report: Report):
         self.report = report
-        widths = accuracy.widths(report.ratios or {})
-        self.measured = Measured(report.rows, report.formats, widths, report.recorded)
+        known = widths(report.ratios or {})
+        self.measured = Measured(report.rows, report.formats, known, report.recorded)
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -132,10 +133,11 @@ class Content:
         tools = [f"{name} {version}" for name, version in self.report.versions.items()]
         timers = sorted({row.timing.timer for row in self.report.rows if row.timing is not None})
         return (
-            f"Several synthesis scripts run on each module, each under {counted(self.report.renamings, 'renaming')} "
-            "(other names of signals). A figure is the lowest median of a script, and its spread is the range of that "
-            "script's samples. Where spreads overlap, the report says no difference. Nothing is placed and routed, and "
-            f"the tools are {listing([*tools, self.report.tool, *timers])}."
+            "Several synthesis scripts (recipes) run on each module, each under "
+            f"{counted(self.report.renamings, 'renaming')} (other names of signals). A figure is the lowest median of "
+            "a script, and its spread is the range of that script's samples. Where spreads overlap, the report says no "
+            "difference. Nothing is placed and routed, and the tools are "
+            f"{listing([*tools, self.report.tool, *timers])}."
         )
 
     @cached_property
@@ -172,16 +174,10 @@ class Content:
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
         """Charts of the first page: area, area against delay, and worth; each with its chapter and page."""
-        chosen = {
-            "mac": "compared with the smallest",
-            "speed": "Area against delay: MAC",
-            "training": "Loss against area",
-        }
-        found = []
-        for section in self.sections:
-            charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
-            found += [(chart, section, self.address(section).partition("#")[0]) for chart in charts[:1]]
-        return found
+        words = {"mac": "compared with the smallest", "speed": "Area against delay: MAC", "training": "Loss against"}
+        known = ((chart, section) for section in self.sections for chart in reversed(section.charts))
+        shown = {pair[1].anchor: pair for pair in known if words.get(pair[1].anchor, "\n") in pair[0].title}
+        return [(*pair, self.address(pair[1]).partition("#")[0]) for pair in shown.values()]
 
     @property
     def verified(self) -> str:

@@ -15,6 +15,7 @@ from synth.proof.evidence import Evidence
 from synth.report.training.results import Study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.ratios import Ratio
 from synth.studies.speeds import Speeds
 
 
@@ -109,20 +110,6 @@ class Accuracy:
             raise BadValue("images", "must be positive, not 0")
         study = tuple(Score.from_json(row, True) for row in keys.items("study"))
         return cls(images, keys.text("accumulator"), scores, study, data)
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """Signal-to-noise ratio of a format on Gaussian data at its best power-of-two scale, 2**``exponent``."""
-
-    snr_db: float
-    exponent: int
-    by_scale: tuple[float, ...] = ()
-    """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
-    binades: int | None = None
-    """Binades from the smallest positive value to the largest one."""
-    bits: int | None = None
-    """Bits of a code."""
 
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")

@@ -14,7 +14,6 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed, training
-from synth.report.chapters.accuracy import SCALES
 from synth.report.data import Report
 from synth.report.figures import Figure
 from synth.report.measured import figure
@@ -22,6 +21,7 @@ from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAI
 from synth.report.training.policy import KINDS, TENSOR, UNSCALED
 from synth.report.training.results import Task
 from synth.studies import energies
+from synth.studies.ratios import SCALES
 
 AREA, DELAY, ENERGY = "area", "delay", "energy"
 SHORTEST, FASTEST = "shortest delay", "area at the shortest delay"

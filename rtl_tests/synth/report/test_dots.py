@@ -76,8 +76,8 @@ def test_the_smallest_accumulator_is_one_of_all_that_are_exact_enough():
     """Each that was measured with these lanes is in the chart; aligned6 and aligned8 have larger errors."""
     first, second = (each.text for each in chapter_of(Dots.from_json(study())).findings if each.subject)
     assert first == (
-        "Gates, of 11 measured accumulators of ocp_e4m3 with 8 lanes whose errors are below those of rounding the "
-        "operands, on all data: aligned13 has the smallest area per product (60 NAND2); binary32 has the largest, "
+        "Gates, of 11 measured accumulators of ocp_e4m3 with 8 lanes whose errors are, on all data, below those "
+        "of rounding operands: aligned13 has the smallest area per product (60 NAND2); binary32 has the largest, "
         "+104% (+103.5% to +104.8%)."
     )
     smaller = chapter_of(Dots.from_json(study(aligned20=390))).findings

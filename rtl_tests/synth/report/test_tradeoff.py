@@ -6,10 +6,10 @@ import pytest
 
 import golden
 from rtl_tests.synth.report.test_report import made_up
-from synth.report.chapters.accuracy import SCALES, best_formats, ratios, tradeoff
-from synth.report.data import Ratio
+from synth.report.chapters.accuracy import best_formats, tradeoff
 from synth.report.figures import Figure
 from synth.report.measured import Measured
+from synth.studies.ratios import SCALES, Ratio, ratios
 
 
 def area(median):

@@ -107,8 +107,8 @@ def encoders(measured: Measured) -> Section | None:
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format. Hybrid rounding takes its threshold "
         "from the last bits of the number (SR14 in the HiFloat8 paper; SR2 from formats of 16 bits), and is safe where "
-        "these are as good as random (docs/accuracy.md); stochastic_b and _c are P3109's other stochastic roundings, and "
-        "propagate saturates all but infinities.",
+        "these are as good as random (docs/accuracy.md); stochastic_b and _c are other stochastic roundings of P3109, "
+        "and propagate saturates all but infinities.",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
     defaults = {

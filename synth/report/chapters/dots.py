@@ -92,16 +92,11 @@ def _errors(section: Section, dots: Dots) -> None:
         for name, area in areas.items()
         if all(known[name].rms.below(known[study.OPERANDS].rms) for known in errors.values())
     }
-    of = (
-        f"accumulators of {FORMAT} with {STEP} lanes whose errors are below those of rounding the operands, on all data"
-    )
+    of = f"accumulators of {FORMAT} with {STEP} lanes whose errors are, on all data, below those of rounding operands"
     section.find(smallest_sentence(small, "area per product", _PLACE.title, of), "Dot products")
     which = "RMS", "99th percentile"
-    head = (
-        "accumulator",
-        f"area per product [{_UNIT}]",
-        *(f"{TITLES[kind]}, {of}" for kind in study.DATA for of in which),
-    )
+    heads = (f"{TITLES[kind]}, {each}" for kind in study.DATA for each in which)
+    head = ("accumulator", f"area per product [{_UNIT}]", *heads)
     body = (
         (name, areas.get(name), *(_error_cell(each) for kind in study.DATA for each in errors[kind][name]))
         for name in names

@@ -140,9 +140,8 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
     body = []
     for row in (row for row in rows if row.is_figure):
         medians = row.medians
-        times = [f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians]
-        names = row.name, titles[row.place], row.data, row.recipe
-        figures = figure(row), row.unit, medians["glitch_free"], medians["area"], ", ".join(times) or "–"
-        body.append((*names, *figures, Command(row.command)))
+        times = ", ".join(f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians)
+        names = row.name, titles[row.place], row.data, row.recipe, figure(row), row.unit
+        body.append((*names, medians["glitch_free"], medians["area"], times or "–", Command(row.command)))
     head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
     section.table("Energies of the sweep", head, body)

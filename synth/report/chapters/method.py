@@ -1,11 +1,12 @@
 """The chapters on the report itself: method, proofs and failed jobs."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 import golden
 from golden import Refusal
 from synth.area.targets import LIBERTY
-from synth.proof.evidence import DIFFERENT, EQUAL, INCOMPLETE, PROVED, UNPROVED, Evidence
+from synth.proof.evidence import EQUAL, PROVED, Evidence
 from synth.report.data import Report
 from synth.report.figures import counted
 from synth.report.measured import Measured
@@ -33,11 +34,10 @@ def method(report: Report, measured: Measured) -> Section:
         "How it was measured",
         "A figure is the lowest median over the recipes; its spread is the range from that recipe's smallest to its "
         "largest sample, and where spreads overlap, the report says no difference.",
-        note="A recipe is a synthesis script for ABC, the logic optimizer of Yosys (synth/area/recipes.py); a "
-        f"portfolio is a fixed set of recipes (here {report.portfolio}). Every recipe maps a module under "
-        f"{counted(report.renamings, 'renaming')}. A renaming gives all internal signals other names and another "
-        "order, and exchanges the inputs of half of the commutative gates. In the portfolio speed, each recipe is a "
-        f"point of a curve. Tools: {report.tool}. Nothing is placed and routed, unless a chapter says so.",
+        note="A recipe is a synthesis script for ABC, the optimizer of Yosys (synth/area/recipes.py); a portfolio "
+        f"is a fixed set of them (here {report.portfolio}; of speed, each is a point of a curve). A renaming gives all "
+        "internal signals other names and another order, and exchanges the inputs of half of the commutative gates. "
+        f"Tools: {report.tool}. Nothing is placed and routed.",
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
@@ -73,19 +73,14 @@ def failures(report: Report) -> Section | None:
     return section
 
 
-def proved(checks: Sequence[Evidence]) -> dict[tuple[str, str], None]:
-    """Name and SHA-256 of the Verilog of each emitted module that is equal; a user's file may be that of another block.
-
-    Both must be those of a measured module: the Verilog alone does not say as which block it was checked.
-    """
-    ours = (known for known in checks if known.is_emitted and known.verdict == EQUAL)
-    return dict.fromkeys((known.module, known.hashes["verilog"]) for known in ours)
-
-
 def modules(report: Report) -> dict[str, dict[tuple[str, str], bool]]:
-    """By kind, the modules behind the figures, by name and SHA-256 of their Verilog: whether they are proved equal."""
+    """By kind, the modules behind the figures, by name and SHA-256 of their Verilog: whether they are proved equal.
+
+    Both must be those of an emitted module: the Verilog alone does not say as which block it was checked.
+    """
     kinds: dict[str, dict[tuple[str, str], bool]] = {}
-    known = proved(report.evidence)
+    equal = (check for check in report.evidence if check.is_emitted and check.verdict == EQUAL)
+    known = {(check.module, check.hashes["verilog"]) for check in equal}
     for row in report.shown:
         key = row.name, row.verilog_sha256
         kinds.setdefault(row.component, {})[key] = key in known
@@ -138,9 +133,8 @@ def sentence(checks: Sequence[Evidence]) -> str:
     proved = sum(check.kind == PROVED for check in equal)
     text = f"Verdicts on {counted(len(checks), 'module')}: {len(equal)} equal, {cases:,} inputs evaluated"
     text += f", {proved} module{'s' * (proved > 1)} proved by a solver" if proved else ""
-    for verdict in (DIFFERENT, INCOMPLETE, UNPROVED):
-        count = sum(check.verdict == verdict for check in checks)
-        text += f"; {count} {verdict}" if count else ""
+    others = Counter(check.verdict for check in checks if check.verdict != EQUAL)
+    text += "".join(f"; {count} {verdict}" for verdict, count in others.items())
     tabled = sum(check.method.endswith(BY_TABLE) for check in checks)
     text += f"; {tabled} of these verdicts {BY_TABLE}, of this program and this Verilog" if tabled else ""
     return f"{text}."

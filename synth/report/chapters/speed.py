@@ -118,12 +118,10 @@ def section(report: Report, measured: Measured) -> Section | None:
         "Each point is a netlist of one synthesis script; a format's line joins its points that no other one beats in "
         "both area and delay, and the grey line the best of all formats.",
         note="Areas and delays are medians over the renamings, so that single netlists may be slower than a limit. "
-        "At a delay the smaller one of a block built for area and one built for speed (--optimize speed) counts; both "
-        "have the same results (docs/fast.md). Timing: "
-        f"{listing(sorted({group.how for group in by_name}))}. Delays are through a combinational block, or between "
-        "the registers of a pipeline, without their setup and clock-to-output; FO4 is the delay of an inverter that "
-        "drives four inverters. The portfolio speed has other scripts than the one that areas are quoted from, and "
-        "its cells have sizes: smallest areas differ from those of other pages.",
+        "Of blocks built for area and for speed (--optimize speed), which have the same results (docs/fast.md), the "
+        f"smaller one counts. Timing: {listing(sorted({group.how for group in by_name}))}; without setup and "
+        "clock-to-output of registers. FO4 is the delay of an inverter that drives four. The portfolio speed has other "
+        "scripts than the one of other pages, and its cells have sizes: smallest areas differ.",
     )
     if speeds is not None:
         section.note += f" Figures on our own gates: make fast, {speeds.tool}."
