@@ -13,6 +13,7 @@ from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
 from synth.report.training.results import Study
+from synth.studies import study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
 from synth.studies.ratios import Ratio
@@ -152,8 +153,8 @@ class Report:
     @property
     def shown(self) -> list[Row]:
         """The rows behind its figures: those of its studies, too."""
-        studies = (self.speeds, self.dots, self.energies)
-        rows = [*self.rows, *(row for study in studies if study for row in study.rows)]
+        parts = (getattr(self, name) for name in _PARTS)
+        rows = [*self.rows, *(row for part in parts if isinstance(part, study.Study) for row in part.rows)]
         names = {row.name for row in rows}
         return [*rows, *(row for row in (self.study.rows.values() if self.study else ()) if row.name not in names)]
 

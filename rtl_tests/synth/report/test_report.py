@@ -326,7 +326,7 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
     assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
     exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
-    first = "hif8 +50% (+49.4% to +50.6%; 600 against 400 NAND2; 93 bits against 32), "
+    first = "hif8 +50% (+49.4% to +50.6%; 600 against 400 NAND2; 89 bits against 32), "
     assert exact.startswith(f"Gates, processing element with an exact accumulator against one with binary32: {first}")
     assert exact.endswith(
         "A readout, once a sum, is not counted: 250 (249 to 251) for hif8, 250 (249 to 251) for e5m2b1 and 250 (249 to "
@@ -347,6 +347,53 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
     assert content.how.endswith(f"{data.tool}.")
     assert {finding.subject for section in content.sections for finding in section.findings} == {"", LIMITS, *SUBJECTS}
     assert content.cite("Title") in page.replace("Cite as: ", "").replace(content.title, "Title")
+
+
+def test_a_smallest_is_that_of_all_that_its_chart_shows(content):
+    """The sentence counts the formats of 8 bits in the chart, or all, and names the one with the least figure."""
+    said = re.compile(r"of (\d+) measured (formats and pairs(?: of 8 bits)?): (\S+) has the smallest ")
+    charts = [chart for section in content.sections for chart in section.charts if said.search(chart.caption)]
+    assert len(charts) >= 6
+    for chart in charts:
+        count, kind, first = said.search(chart.caption).groups()
+        least, place = {}, 0
+        if chart.data[0]["type"] == "bar" or chart.data[0].get("orientation") == "h":
+            least = dict(zip(chart.data[0]["y"], chart.data[0]["x"], strict=True))
+        else:  # fronts behind the line of the best: the least within the delay that all reach
+            curves = {trace["name"]: [*zip(trace["x"], trace["y"], strict=True)] for trace in chart.data[1:]}
+            eight = curves if kind.endswith("pairs") else content.measured.eight(curves)
+            place = max(min(curve)[0] for curve in eight.values())
+            least = {name: min(y for x, y in curve if x <= place) for name, curve in curves.items()}
+        least = least if kind.endswith("pairs") else content.measured.eight(least)
+        assert (int(count), first) == (len(least), min(least, key=least.get)), chart.title
+
+
+def test_every_module_behind_a_figure_is_counted(data, content, folder):
+    """Those of the studies, too; each without a verdict is named on the page, and no other one."""
+    shown = [*data.rows, *data.dots.rows, *data.speeds.rows, *data.energies.rows]
+    modules = {(row.component, row.name, row.verilog_sha256) for row in shown}
+    names = {row.name for row in shown}
+    others = [row for row in data.study.rows.values() if row.name not in names]
+    modules |= {(row.component, row.name, row.verilog_sha256) for row in others}
+    (table,) = (
+        table
+        for section in content.sections
+        for table in section.tables
+        if table.caption == "Modules behind the figures"
+    )
+    lines = {row[0].text: [cell.text for cell in row[1:]] for row in table.rows}
+    for kind in {kind for kind, _, _ in modules}:
+        names = sorted(name for known, name, _ in modules if known == kind)
+        equal, count, lacking = lines.pop(kind)
+        assert int(count) == len(names)
+        assert int(equal) == (kind == "multiplier")  # the only one with evidence
+        assert sorted(lacking.split(", ")) == [name for name in names if name != "multiplier_hif8"]
+    assert lines == {}
+    counted = (
+        f"1 of the {len(modules)} modules behind the figures of this report equal the reference model on all inputs"
+    )
+    assert content.verified.startswith(counted)
+    assert counted in (folder / "method.html").read_text()
 
 
 def test_commands_are_set_as_code(folder, content):

@@ -1,6 +1,5 @@
 """The chapters on MACs and their parts, and on the cost of options, of rounding and of accumulators."""
 
-from collections.abc import Mapping
 from itertools import product
 
 from synth.report import charts, plan
@@ -149,28 +148,28 @@ def accumulators(measured: Measured) -> Section | None:
         "without rounding, and whose width depends on the format; the others round after every product. MACs are "
         "combinational; a processing element is a MAC with the register of its accumulator.",
     )
-    bits: dict[str, int | None] = {}
     for column in (measured.columns[target] for target in WIDTH_TARGETS if target in measured.columns):
         areas: dict[str, dict[str, Figure]] = {}
         for kind, name in product(plan.ACCUMULATORS, plan.WIDTH_STUDY):
             options = {"format": name, "format_b": None, "accumulator": kind}
             if row := find(measured.rows, "mac", column.key, **options):
                 areas.setdefault(name, {})[kind] = figure(row)
-                bits |= {name: row.accumulator_bits} if kind == "exact" else {}
         if max(map(len, areas.values()), default=0) > 1:
             title = f"MAC by accumulator, without its register, {column.title}"
             section.chart("", charts.groups(areas, title, column.axis))
-    section.find(_registered(measured, bits) if section.charts else "", "Exact accumulators")
+    section.find(registered(measured) if section.charts else "", "Exact accumulators")
     return section if section.charts else None
 
 
-def _registered(measured: Measured, bits: Mapping[str, int | None]) -> str:
+def registered(measured: Measured) -> str:
     """A sentence on exact accumulators with their registers, and when to take them; empty without figures."""
     texts, smaller, readouts = [], [], []
     for name in plan.WIDTH_STUDY:
-        exact, rounded = (measured.block(Block("pe", name, {"accumulator": kind}), "gates") for kind in plan.REGISTERED)
+        units = [Block("pe", name, {"accumulator": kind}) for kind in plan.REGISTERED]
+        exact, rounded = (measured.block(unit, "gates") for unit in units)
         if exact and rounded and have_spreads((exact, rounded)):
-            texts.append(f"{name} {both(exact, rounded, f'{bits.get(name)} bits against 32')}")
+            (bits,) = (port.width for port in units[0].design.ports if port.name == "acc")
+            texts.append(f"{name} {both(exact, rounded, f'{bits} bits against 32')}")
             smaller += [name] if exact.below(rounded) else []
             if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
                 readouts.append(f"{readout.text} for {name}")
