@@ -32,8 +32,6 @@ PAGES = {
 SUBJECTS = ("Accuracy for area", "Rounding", "Training", "Exact accumulators", "Dot products", "Energy", "Speed")
 """Findings of chapters that the first page may have, the most important first."""
 _FINDINGS = 5
-YEAR = 2026
-"""Year of the version, for citations."""
 
 
 class Answer(NamedTuple):
@@ -54,7 +52,7 @@ class Page(NamedTuple):
 class Content:
     """All texts, charts and tables of a report, made from its data."""
 
-    title = "What 8-bit floating point costs in hardware"
+    title, year = "What 8-bit floating point costs in hardware", 2026
 
     def __init__(self, report: Report):
         self.report = report
@@ -187,4 +185,4 @@ class Content:
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""
         ((name, version), *_) = self.report.versions.items()
-        return f"The {name} project, “{title}”, {name} {version} ({YEAR}), measured with {self.report.tool}."
+        return f"The {name} project, “{title}”, {name} {version} ({self.year}), measured with {self.report.tool}."

@@ -136,7 +136,8 @@ def section(report: Report, measured: Measured) -> Section | None:
         alike = [other for other in by_name if other._replace(how=group.how) == group]
         goals = dict.fromkeys(str(row.options.get("optimize", AREA)) for row in by_group[group])
         built = "" if [*goals] == [AREA] else f", built for {' or for '.join(goals)}"
-        title = f"{group.block}{built}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
+        where = column.title + (f" ({group.how})" if len(alike) > 1 else "")
+        title = f"{group.block}{built}, {where}"
         shown = [value for curve in curves.values() for point in curve for value in point]
         # neither a single format, unless all are single, nor more than a legend has
         if min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(shown):
@@ -147,7 +148,7 @@ def section(report: Report, measured: Measured) -> Section | None:
             chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
             section.chart_finding(sentence, chart, "" if section.charts else "Speed")
             if unit == "FO4":
-                against(section, curves, f"area of a {group.block}", column.title)
+                against(section, curves, f"area of a {group.block}", where)
         body += [ends(f"{name}, {title}", curve, unit, column.unit) for name, curve in curves.items()]
     section.table("The ends of each curve", ("block", *ENDS), body)
     return section
