@@ -124,7 +124,7 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
 def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str, of: str) -> str:
     """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares.
 
-    It says how many were compared, and of which set: ``of``. The largest is named if all others differ from it.
+    It counts what was compared, a set that ``of`` names. The largest is named if all others differ from it.
     """
     if len(figures) < 2 or not have_spreads(figures.values()):
         return ""

@@ -164,8 +164,9 @@ def _trained(section: Section, study: Study) -> None:
         judged = where and claims.verdict(claim, where)
         if where and judged and claim.first.startswith("hif8") and claim.second.startswith("e4m3/e5m2"):
             words = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
-            pair = f"“{claim.first}” against “{claim.second}” {_bounds(where.excess(claim.first, claim.second))}"
-            answers.setdefault(claim.text.rstrip("."), []).append(f"{words} in {claim.task}, {pair}")
+            pair = f"“{claim.first}” against “{claim.second}” in {claim.task}"
+            excess = _bounds(where.excess(claim.first, claim.second))
+            answers.setdefault(claim.text.rstrip("."), []).append(f"{pair} {excess}, {words}")
     text = " ".join([text, *(f"“{claim}”: {'; '.join(known)}." for claim, known in answers.items())])
     section.find(text, "Training")
 
@@ -270,16 +271,19 @@ def _area_chart(
     unit = TARGETS[TARGET].unit
     best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
     others = [name for name in excess if name not in finite]
-    is_one_size = len({areas[name].median for name in finite}) == 1
-    caption = f"No other policy has both a smaller MAC and a lower mean loss than {listing(best)}." * (not is_one_size)
-    caption += f" Not in the chart, because a loss was not finite: {listing(others)}." if others else ""
+    caption = f"No other policy has both a smaller MAC and a lower mean loss than {listing(best)}. "
+    caption = caption if len({areas[name].median for name in finite}) > 1 else ""  # else that says nothing of areas
+    finding = (
+        f"{caption}Not in the chart, because a loss was not finite: {listing(others)}." if others else caption.strip()
+    )
     points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
     policies = {name: task.policies[name].policy for name in points}
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
     chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    section.chart_finding(f"{caption} Open marks: policies with scaling.".strip(), chart)
+    section.chart(f"{finding} Open marks: policies with scaling.".strip(), chart)
+    section.find(finding, is_caption=True)
 
 
 def _history_plot(section: Section, task: Task) -> None:
