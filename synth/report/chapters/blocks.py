@@ -140,7 +140,7 @@ def encoders(measured: Measured) -> Section | None:
 
 
 def accumulators(measured: Measured) -> Section | None:
-    """Area by accumulator; None if only one accumulator was measured."""
+    """Area by accumulator, and with its register; None if only one accumulator was measured."""
     section = Section(
         "accumulators",
         "Exact against rounded accumulators",
@@ -157,8 +157,8 @@ def accumulators(measured: Measured) -> Section | None:
         if max(map(len, areas.values()), default=0) > 1:
             title = f"MAC by accumulator, without its register, {column.title}"
             section.chart("", charts.groups(areas, title, column.axis))
-    section.find(registered(measured) if section.charts else "", "Exact accumulators")
-    return section if section.charts else None
+    section.find(registered(measured), "Exact accumulators")
+    return section if section.charts or section.shown else None
 
 
 def registered(measured: Measured) -> str:
