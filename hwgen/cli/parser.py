@@ -330,7 +330,7 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
         _add_store(sub, None)
         _add_jobs(sub)
         text = "folder for the evidence (default: %(default)s)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default=_EVIDENCE, help=text)
+        sub.add_argument("-o", dest="output", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
         sub.set_defaults(recipe=None, renaming=1, json=False, junit=None, model=False, target=None)
 
 

@@ -28,12 +28,12 @@ from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
 from synth.report import ledger, load
-from synth.report.chapters.accuracy import ratios
 from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
 from synth.report.points import DEFAULT
 from synth.report.write import RENEWED, render
+from synth.studies.ratios import ratios
 
 VERDICTS = ROOT / "docs" / "proofs.csv"
 """Verdicts on the program's modules; part of the clone alone."""
@@ -77,14 +77,14 @@ def report(arguments: argparse.Namespace) -> int:
         names = {*(job.top for job in jobs), *(row.name for row in rows)}
         if older is not None and names.isdisjoint(row.name for row in older):
             raise _nothing_common()  # before measuring for minutes
-        with about("--evidence"):
-            evidence = _evidence(arguments.evidence, jobs, rows)
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
         others: dict[str, Any] = {
             **({name: getattr(load, name)() for name in _STUDIES} if measures else {}),
             **({"study": study} if measures or arguments.study is not None else {}),
         }
+        with about("--evidence"):
+            evidence = _evidence(arguments.evidence, jobs, replace(assemble([], []), rows=tuple(rows), **others).shown)
         earlier, recorded = (load.areas(), ledger.recorded(modules)) if measures else ((), [])
 
         def written(is_stopped: bool = False) -> Report:

@@ -21,12 +21,9 @@ GREY = "band"
 
 
 def chart(title: str, data: list[dict[str, Any]], figures: Iterable[Figure], height: float, **layout: Any) -> Chart:
-    """A chart, with the commands, units and tools of its figures."""
-    used = list(figures)
-    commands = dict.fromkeys(value.command for value in used if value.command)
-    units, tools = ({getattr(value, name): None for value in used} for name in ("unit", "tool"))
-    source = "; by ".join(filter(None, (", ".join(filter(None, words)) for words in (units, tools))))
-    return Chart(title, data, {"height": round(height), **layout}, tuple(commands), source)
+    """A chart, with the commands of its figures; axes have their units, and the page's end their tool."""
+    commands = dict.fromkeys(value.command for value in figures if value.command)
+    return Chart(title, data, {"height": round(height), **layout}, tuple(commands))
 
 
 def looks(names: Iterable[str], known: Iterable[str] = FORMATS) -> dict[str, tuple[int, str]]:
@@ -116,6 +113,7 @@ def fronts(
     where: Literal["pre", "post"] = "post",
     hollow: Collection[str] = (),
     *,
+    edge_name: str = "best of all",
     are_losses: bool = False,
     are_delays: bool = False,
 ) -> Chart:
@@ -129,7 +127,7 @@ def fronts(
     best = sorted((x.median, y.median) for x, y in edge)
     wide = {"shape": shape[where], "width": 8}
     ends = {"x": [x for x, _ in best], "y": [y for _, y in best], "line": wide, "meta": GREY, "hoverinfo": "skip"}
-    data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": "best of all", **ends}]
+    data: list[dict[str, Any]] = [{"type": "scatter", "mode": "lines", "name": edge_name, **ends}]
     for name, (colour, symbol) in ((name, looks(series)[name]) for name in series):
         xs, ys = zip(*series[name], strict=True)
         points = {**_along("x", xs), **_along("y", ys)}

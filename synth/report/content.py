@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, training
 from synth.report.data import Report
-from synth.report.figures import counted, listing, number, ranged
+from synth.report.figures import both, counted, listing
 from synth.report.measured import Measured
-from synth.report.plan import PAIR, REPORT_ACCUMULATOR
-from synth.report.points import AREA, ENERGY, Point, chosen, points
+from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
+from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
 from synth.report.sections import Chart, Section, Table
+from synth.studies.ratios import widths
 
 ONE_SAMPLE = (
     "Some or all figures were measured under a single renaming, so that their spread is unknown. This report compares "
@@ -25,7 +25,7 @@ PAGES = {
     "dots": ("Dot products", ("dots",)),
     "encoders": ("Encoders and rounding", ("encoders", "roundings")),
     "training": ("Training", ("training",)),
-    "papers": ("Claims of papers", ("claims", "paper")),
+    "papers": ("Claims of papers", ("claims",)),
     "method": ("Method and proofs", ("method", "evidence", "failures")),
 }
 """Pages: their titles, and their chapters."""
@@ -40,12 +40,7 @@ SUBJECTS = (
     "Speed",
 )
 """Findings of chapters that the first page may have, the most important first."""
-_FINDINGS = 6
-_STUDIED = "hif8"
-YEAR = 2026
-"""Year of the version, for citations."""
-_LIMITS = (45, 48, 51, 75, 100)
-"""Delays in FO4 at which the first page compares :data:`_STUDIED` with the pair that it replaces."""
+_FINDINGS = 5
 
 
 class Answer(NamedTuple):
@@ -66,12 +61,12 @@ class Page(NamedTuple):
 class Content:
     """All texts, charts and tables of a report, made from its data."""
 
-    title = "What 8-bit floating point costs in hardware"
+    title, year = "What 8-bit floating point costs in hardware", 2026
 
     def __init__(self, report: Report):
         self.report = report
-        widths = accuracy.widths(report.ratios or {})
-        self.measured = Measured(report.rows, report.formats, widths, report.recorded)
+        known = widths(report.ratios or {})
+        self.measured = Measured(report.rows, report.formats, known, report.recorded)
         self.points: list[Point] = points(report)
 
     @cached_property
@@ -82,7 +77,7 @@ class Content:
             blocks.macs(measured),
             references.section(report),
             blocks.parts(measured),
-            blocks.accumulators(measured, report.dots),
+            blocks.accumulators(measured),
             blocks.options(measured),
             speed.section(report, measured),
             energy.section(report, measured),
@@ -91,11 +86,11 @@ class Content:
             dots.section(report),
             blocks.encoders(measured),
             references.roundings(report),
-            training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
+            # part of whole reports
+            training.section(report.study, names, report.rows) if report.study or report.dots else None,
             papers.claims(measured),
-            papers.table_2(measured),
             method.method(report, measured),
-            method.evidence(report.evidence),
+            method.evidence(report),
             method.failures(report),
         )
         return [section for section in known if section]
@@ -147,16 +142,19 @@ class Content:
         tools = [f"{name} {version}" for name, version in self.report.versions.items()]
         timers = sorted({row.timing.timer for row in self.report.rows if row.timing is not None})
         return (
-            f"Several synthesis scripts run on each module, each under {counted(self.report.renamings, 'renaming')} "
-            "(other names of signals). A figure is the lowest median of a script, and its spread is the range of that "
-            "script's samples. Where spreads overlap, the report says no difference. Nothing is placed and routed, and "
-            f"the tools are {listing([*tools, self.report.tool, *timers])}."
+            "Several synthesis scripts (recipes) run on each module, each under "
+            f"{counted(self.report.renamings, 'renaming')} (other names of signals). A figure is the lowest median of "
+            "a script, and its spread is the range of that script's samples. Where spreads overlap, the report says no "
+            "difference. Nothing is placed and routed, and the tools are "
+            f"{listing([*tools, self.report.tool, *timers])}."
         )
 
     @cached_property
     def answers(self) -> list[Answer]:
         """The most important findings, with links to their figures."""
         answers = [*self._replaced()]
+        if limits := [each.text for section in self.sections for each in section.shown if each.subject == speed.LIMITS]:
+            answers.append(Answer(" ".join(limits), "speed.html#speed"))
         for subject in SUBJECTS:
             for section in self.sections:
                 text = next((each.text for each in section.shown if each.subject == subject), "")
@@ -164,49 +162,31 @@ class Content:
         return answers[:_FINDINGS]
 
     def _replaced(self) -> Iterator[Answer]:
-        """What :data:`_STUDIED` costs against the pair of formats that it replaces."""
+        """What the studied format costs against the pair of formats that it replaces."""
         columns = self.measured.columns.items()
-        known = ((self._against(AREA, True, target=target), column.title) for target, column in columns)
+        known = ((self._against(AREA, target=target), column.title) for target, column in columns)
         if shares := [f"{text} on {title}" for text, title in known if text]:
-            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {_STUDIED}, against one for the pair {PAIR}"
-            yield Answer(f"{text}: {listing(shares)}.", "area.html#mac")
-        texts = []
-        for metric in (AREA, ENERGY):
-            by_text: dict[str, list[str]] = {}
-            for limit in _LIMITS:
-                by_text.setdefault(self._against(metric, limit=limit), []).append(str(limit))
-            if shares := [f"{text} within {listing(limits)}" for text, limits in by_text.items() if text]:
-                texts.append(f"{metric} {', '.join(shares)} FO4")
-        if texts:
-            choice = {"formats": f"{PAIR},{_STUDIED}", "limit": _LIMITS[0]}
-            text = f"At a speed, a MAC of {_STUDIED} against one for the pair on gates, the least of each: "
-            text += (
-                f"{'; '.join(texts)}. Spreads are those of renamings: scripts are further apart, so that the sign may "
-            )
-            yield Answer(f"{text}change with the limit.", f"#compare&{urlencode(choice)}")
+            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {STUDIED}, against one for the pair {PAIR}"
+            energy, dot = self._against(ENERGY), self._against(AREA, unit="dot", accumulator="binary32")
+            others = f"; energy of an operation on Gates {energy}" if energy else ""
+            others += f"; area of a dot product of {LANES} into binary32 on Gates {dot}" if dot else ""
+            yield Answer(f"{text}: {listing(shares)}{others}.", "area.html#mac")
 
-    def _against(self, metric: str, has_figures: bool = False, **choice: Any) -> str:
-        """How their figures compare, with both if ``has_figures``; empty if one is unknown, or has no spread."""
-        pair = [chosen(self.points, name, metric, **choice) for name in (_STUDIED, PAIR)]
+    def _against(self, metric: str, **choice: Any) -> str:
+        """How their figures compare, with both; empty if one is unknown, or has no spread."""
+        pair = [chosen(self.points, name, metric, **choice) for name in (STUDIED, PAIR)]
         first, second = (point and point.figure for point in pair)
         if not first or not second:
             return ""
-        both = f"{number(first.median)} against {number(second.median)} {first.unit}"
-        return ranged(first, second, *([both] if has_figures else []))
+        return both(first, second)
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
         """Charts of the first page: area, area against delay, and worth; each with its chapter and page."""
-        chosen = {
-            "mac": "compared with the smallest",
-            "speed": "Area against delay: MAC",
-            "training": "Loss against area",
-        }
-        found = []
-        for section in self.sections:
-            charts = [chart for chart in section.charts if chosen.get(section.anchor, "\n") in chart.title]
-            found += [(chart, section, self.address(section).partition("#")[0]) for chart in charts[:1]]
-        return found
+        words = {"mac": "compared with the smallest", "speed": "Area against delay: MAC", "training": "Loss against"}
+        known = ((chart, section) for section in self.sections for chart in reversed(section.charts))
+        shown = {pair[1].anchor: pair for pair in known if words.get(pair[1].anchor, "\n") in pair[0].title}
+        return [(*pair, self.address(pair[1]).partition("#")[0]) for pair in shown.values()]
 
     @cached_property
     def tables(self) -> list[tuple[Section, Table]]:
@@ -217,18 +197,10 @@ class Content:
 
     @property
     def verified(self) -> str:
-        """What is proved of the modules that were measured."""
-        checks = self.report.evidence
-        if not checks:
-            return f"{method.UNCHECKED}."
-        proved = method.proved(checks)
-        kinds: dict[str, dict[tuple[str, str], None]] = {}
-        for row in self.report.rows:
-            kinds.setdefault(row.component, {})[row.name, row.verilog_sha256] = None
-        counts = [f"{kind} {len(proved.keys() & known.keys())} of {len(known)}" for kind, known in kinds.items()]
-        return f"{method.sentence(checks)} Equal, of the modules measured in this report: {', '.join(counts)}."
+        """What is proved of the modules behind the figures."""
+        return f"{method.coverage(self.report)} {method.sentence(self.report.evidence)}".strip()
 
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""
         ((name, version), *_) = self.report.versions.items()
-        return f"The {name} project, “{title}”, {name} {version} ({YEAR}), measured with {self.report.tool}."
+        return f"The {name} project, “{title}”, {name} {version} ({self.year}), measured with {self.report.tool}."

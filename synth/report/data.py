@@ -13,8 +13,10 @@ from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.proof.evidence import Evidence
 from synth.report.training.results import Study
+from synth.studies import study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.ratios import Ratio
 from synth.studies.references import References
 from synth.studies.speeds import Speeds
 
@@ -112,20 +114,6 @@ class Accuracy:
         return cls(images, keys.text("accumulator"), scores, study, data)
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """Signal-to-noise ratio of a format on Gaussian data at its best power-of-two scale, 2**``exponent``."""
-
-    snr_db: float
-    exponent: int
-    by_scale: tuple[float, ...] = ()
-    """Ratios at the standard deviations of :data:`synth.report.chapters.accuracy.SCALES`; empty if unknown."""
-    binades: int | None = None
-    """Binades from the smallest positive value to the largest one."""
-    bits: int | None = None
-    """Bits of a code."""
-
-
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
 _PARTS: dict[str, Any] = {
@@ -170,6 +158,14 @@ class Report:
 
     recorded: tuple[Sequence[Any], ...] = ()
     """Areas without rows: name of the module, target, command, and smallest, median and largest sample."""
+
+    @property
+    def shown(self) -> list[Row]:
+        """The rows behind its figures: those of its studies, too."""
+        parts = (getattr(self, name) for name in _PARTS)
+        rows = [*self.rows, *(row for part in parts if isinstance(part, study.Study) for row in part.rows)]
+        names = {row.name for row in rows}
+        return [*rows, *(row for row in (self.study.rows.values() if self.study else ()) if row.name not in names)]
 
     def to_json(self) -> dict[str, Any]:
         """Content of ``report.json``."""

@@ -102,6 +102,11 @@ def ranged(value: Figure, base: Figure, *more: str) -> str:
     return f"{text} ({'; '.join(more)})" if text and more else text
 
 
+def both(value: Figure, base: Figure, *more: str) -> str:
+    """:func:`ranged`, with the two medians."""
+    return ranged(value, base, f"{number(value.median)} against {number(base.median)} {base.unit}", *more)
+
+
 def front(items: Iterable[Item], costs: Callable[[Item], tuple[float, float]]) -> list[Item]:
     """The items that no other one beats in both costs, by the first of them."""
     kept: list[Item] = []
@@ -116,10 +121,10 @@ def ranked(figures: Mapping[str, Figure]) -> list[str]:
     return sorted(figures, key=lambda name: figures[name].median)
 
 
-def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> str:
+def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str, of: str) -> str:
     """Sentence on the smallest, the ones that do not differ from it, and the largest; empty if nothing compares.
 
-    The largest is named if all others differ from it.
+    It counts what was compared, a set that ``of`` names. The largest is named if all others differ from it.
     """
     if len(figures) < 2 or not have_spreads(figures.values()):
         return ""
@@ -130,7 +135,7 @@ def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str) -> s
     size = f"{number(least.median)} {least.unit}"
     alike = f", no different from {listing(ties)}" if ties else ""
     most = f"; {others[-1]} has the largest, {ranged(largest, least)}" if is_alone else ""
-    return f"{where}: {first} has the smallest {what} ({size}){alike}{most}."
+    return f"{where}, of {len(figures)} measured {of}: {first} has the smallest {what} ({size}){alike}{most}."
 
 
 def listing(names: Sequence[str]) -> str:

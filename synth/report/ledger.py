@@ -21,11 +21,11 @@ from typing import Any
 from synth.report import load
 from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED
 from synth.report.figures import Figure, number, ratio
-from synth.report.training.claims import CLAIMS, INSIDE, OWN, Claim, Relation, Verdict, verdict
+from synth.report.training.claims import CLAIMS, OWN, UNDECIDED, Claim, Relation, Verdict, verdict
 from synth.studies.study import text_of
 
 UNMEASURED, UNTESTABLE = "not measured yet", "not testable here"
-VERDICTS = (REPRODUCED, NOT_REPRODUCED, INSIDE, UNMEASURED, UNTESTABLE)
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, UNMEASURED, UNTESTABLE)
 PAPERS = {
     "hifloat8": "Ascend HiFloat8 Format for Deep Learning",
     "supernormals": "Range Extension with Supernormals for Mixed-Precision 8-bit DNN Training",
@@ -56,7 +56,7 @@ all figures of numbers.
 
 * *reproduced*, *not reproduced*: the figure, with its spread, is on one side of the claim. A saving that is larger than
   claimed reproduces it.
-* *inside the spread*: the spread of the figure allows both.
+* *undecided*: the spread of the figure allows both.
 * *not measured yet*: it could be measured with this repository, and has not been.
 * *not testable here*: it is about networks, data or tools that this repository does not have.
 
@@ -160,7 +160,7 @@ def _area(area: Mapping[str, Any]) -> tuple[str, str, str]:
     sizes = f"{number(unit.median)} against {number(base.median)} {word}"
     figure = f"{middle:.2f} ({least:.2f} to {most:.2f}), claimed {limit}: {sizes}"
     commands = "; ".join(f"hwgen area {command} --target {target}" for command, target in keys)
-    return REPRODUCED if holds else NOT_REPRODUCED if fails else INSIDE, figure, commands
+    return REPRODUCED if holds else NOT_REPRODUCED if fails else UNDECIDED, figure, commands
 
 
 # -- training

@@ -10,6 +10,8 @@ from synth.area.targets import TARGETS
 from synth.report.figures import Figure, Item
 from synth.report.plan import OPTIONAL, Block, part_of_mac
 
+EIGHT = "formats and pairs of 8 bits"
+"""What :meth:`Measured.eight` selects."""
 _LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
 

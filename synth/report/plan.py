@@ -110,8 +110,10 @@ class Block(NamedTuple):
 
 PAIR = "ocp_e4m3+ocp_e5m2"
 """OCP's two formats of eight bits behind a select pin: what training with FP8 needs."""
+STUDIED = "hif8"
+"""The format that is compared with the pair that it replaces."""
 FORMATS = (
-    "hif8",
+    STUDIED,
     "ocp_e4m3",
     "ocp_e5m2",
     PAIR,
@@ -134,6 +136,8 @@ WIDTH_STUDY = ("hif8", "e5m2b1", "ocp_e4m3")
 WIDTH_TARGETS = ("gates", "cyclonev")
 ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = DEFAULT_TERMS
+REGISTERED = ("exact", "binary32")
+"""Accumulators whose processing elements, which have the register inside, are compared on gates."""
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
@@ -235,6 +239,11 @@ CLAIMS = (
 )  # fmt: skip
 
 
+def registered(names: Sequence[str]) -> tuple[Family, Family]:
+    """Processing elements with the accumulators of :data:`REGISTERED`, and the readouts of exact ones."""
+    return Family("pe", names, {"accumulator": REGISTERED}), Family("readout", names, {"target": "binary32"})
+
+
 def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Family]:
     """All designs of a report on ``formats``.
 
@@ -256,6 +265,8 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
         for accumulator in ACCUMULATORS[1:] if name in WIDTH_STUDY else ():
             terms = TERMS if accumulator == "exact" else None
             yield Family("mac", (name,), {"accumulator": accumulator, "terms": terms}, WIDTH_TARGETS)
+        if name in WIDTH_STUDY:
+            yield from registered((name,))
     for extra in EXTRAS:
         if whole or extra.base.format in formats:
             yield from (block.family(EXTRA_TARGETS) for block in (extra.base, extra.block))

@@ -14,14 +14,14 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed, training
-from synth.report.chapters.accuracy import SCALES
 from synth.report.data import Report
 from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
-from synth.report.training.policy import KINDS
+from synth.report.training.policy import KINDS, TENSOR, UNSCALED
 from synth.report.training.results import Task
 from synth.studies import energies
+from synth.studies.ratios import SCALES
 
 AREA, DELAY, ENERGY = "area", "delay", "energy"
 SHORTEST, FASTEST = "shortest delay", "area at the shortest delay"
@@ -37,7 +37,7 @@ UNITS = {
 """Units that may be compared; the accumulator of encoders and decoders is empty."""
 _FREE = {"lanes", "optimize", "fabric"}
 """Optional properties of a unit that has no other ones, and so is a plain one."""
-DEFAULT = ("hif8", PAIR, "e5m2b1", P3109_PAIR)
+DEFAULT = (PAIR, "hif8", "e5m2b1", P3109_PAIR)
 """The choices that are compared first, with formats that the report does not compare by default, up to
 :data:`_MOST`.
 """
@@ -45,6 +45,7 @@ _MOST = 6
 _OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
 
 
+_SCALINGS = {UNSCALED: "unscaled", TENSOR: "with scales of tensors"}
 _Key = tuple[str, str, str, str]
 """The first four fields of a point."""
 
@@ -143,23 +144,24 @@ def _formats(report: Report) -> Iterator[Point]:
                 yield _point((name, "", "", ""), metric, None, Figure(value, value, value, unit, command=command))
     if study := report.study:
         losses = chain.from_iterable(map(_losses, study.tasks.values()))
-        yield from (point._replace(is_stale=not training.is_current(study)) for point in losses)
+        yield from (point._replace(is_stale=bool(training.changed(study))) for point in losses)
 
 
 def _losses(task: Task) -> Iterator[Point]:
-    """Of each choice and accumulator the policy with the lowest median loss above binary32's."""
-    best: dict[tuple[str, str], tuple[Figure, str]] = {}
+    """Of each choice, accumulator and kind of scaling the policy with the lowest mean loss above binary32's."""
+    best: dict[tuple[str, str, str], tuple[Figure, str]] = {}
     for name, trained in task.policies.items():
         if trained.policy is None or not trained.policy.is_quantized:
             continue
         choice = "+".join(dict.fromkeys(trained.policy.operand(kind).fmt for kind in KINDS))
-        key, excess = (choice, trained.policy.accumulator), task.excess(name)
+        kind = _SCALINGS.get(trained.policy.scaling, "with a scale of the loss")
+        key, excess = (choice, trained.policy.accumulator, kind), task.excess(name)
         if key not in best or excess.median < best[key][0].median:
             best[key] = excess, name
-    for (choice, accumulator), (excess, name) in best.items():
+    for (choice, accumulator, kind), (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
             value = replace(excess.over(0.01), unit="%", command=f"make study: policy {name}")
-            point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}", None, value)
+            point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}, {kind}", None, value)
             yield point._replace(note=f"{training.against_base(task, name)}, policy {name}")
 
 

@@ -50,13 +50,12 @@ class Table:
 
 
 class Chart(NamedTuple):
-    """The title of a chart, its data and layout for Plotly, and the commands, units and tools of its figures."""
+    """The title of a chart, its data and layout for Plotly, and the commands of its figures."""
 
     title: str
     data: list[dict[str, Any]]
     layout: dict[str, Any]
     commands: tuple[str, ...] = ()
-    source: str = ""
     caption: str = ""
 
     def lines(self) -> Iterator[Sequence[object]]:

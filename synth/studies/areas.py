@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from synth.area.targets import TARGETS
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, WIDTH_STUDY, Family, registered
 from synth.studies.study import Study
 
 
@@ -18,4 +18,5 @@ class Areas(Study):
     families: ClassVar[Sequence[Family]] = (
         Family("mac", FORMATS, {"accumulator": REPORT_ACCUMULATOR}, tuple(TARGETS)),
         Family("multiplier", FORMATS, targets=tuple(TARGETS)),
+        *registered(WIDTH_STUDY),
     )

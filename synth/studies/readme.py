@@ -26,7 +26,7 @@ from hwgen.datapath.goal import GOALS
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import energy, training
+from synth.report.chapters import blocks, energy, training
 from synth.report.chapters import references as beside
 from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
@@ -192,11 +192,11 @@ def dots(data: Dots) -> str:
     return _paragraphs(table("", head, rows))
 
 
-def accumulators(data: Dots) -> str:
-    """The lines of docs/choose.md between its markers: area of a dot product by accumulator."""
+def accumulators(data: Dots, areas: Measured) -> str:
+    """The lines of docs/choose.md between its markers: dot products by accumulator, and units with its register."""
     head = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
     rows = ((name, *(_cell(data.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS)
-    return _paragraphs(table("", head, rows))
+    return _paragraphs(table("", head, rows), fill(blocks.registered(areas), 120))
 
 
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
@@ -237,14 +237,14 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 
 def energies(data: Energies) -> str:
-    """The lines of docs/energy.md between its markers: the least energies within delays."""
-    return _paragraphs(energy.Curves(data).within_delays())
+    """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
+    return _paragraphs(energy.ends(data))
 
 
 def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
-    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
+    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.shown)
     texts = [fill(chapter.intro, 120), fill(chapter.note, 120), *([findings] if findings else [])]
     return _paragraphs(*texts, *chapter.tables)
 
@@ -266,7 +266,7 @@ def main(arguments: Sequence[str]) -> None:
     _insert(ACCURACY, accuracy())
     _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))
-    _insert(CHOOSE, accumulators(load.dots()))
+    _insert(CHOOSE, accumulators(load.dots(), data))
     _insert(STUDY, study(load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))

@@ -124,8 +124,8 @@ def test_without_a_record_the_committed_table_counts(tmp_path, monkeypatch):
     assert (known.cases, known.kind, known.tools) == (256, right.kind, right.tools)
     assert shown(replace(right, inputs=1 << 32))[0].cases == 1 << 32
     assert method.sentence([known]) == (
-        "1 of 1 modules equal the reference model on all inputs: 256 inputs evaluated; 1 of these verdicts by the "
-        "committed table docs/proofs.csv, of this program and this Verilog."
+        "Verdicts on 1 module: 1 equal, 256 inputs evaluated; 1 of these verdicts by the committed table "
+        "docs/proofs.csv, of this program and this Verilog."
     )
     assert shown(replace(right, hashes={**right.hashes, "golden": "0"})) == []
     assert shown(right, verilog="0" * 12) == []
@@ -180,7 +180,7 @@ def test_texts_of_a_sweep_are_no_markdown(swept, tmp_path):
     file.write_text(json.dumps(swept | {"rows": rows}))
     render(with_sweeps(assemble([], []), [load.sweep(str(file), "sweep")]), tmp_path / "out")
     text = (tmp_path / "out" / "report.md").read_text()
-    assert "Gates: one &lt;b> has the smallest MAC" in text
+    assert "one &lt;b> has the smallest MAC" in text
 
 
 def test_a_row_without_a_key_is_refused_or_the_key_is_not_needed(swept, tmp_path):

@@ -15,7 +15,7 @@ from playwright.sync_api import sync_playwright
 
 from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
 from rtl_tests.synth.report.test_report import NAMES, SECTIONS, rendered
-from synth.report.figures import compared
+from synth.report.figures import compared, number, ranged
 from synth.report.plan import FORMATS, P3109_PAIR, PAIR
 from synth.report.points import AREA, DELAY, ENERGY, FASTEST, SHORTEST, Point, chosen
 
@@ -165,6 +165,8 @@ def test_a_page_that_is_renewed_keeps_its_tables(opened):
         table = f"#{page.locator(selector).first.get_attribute('id')}"
         before = page.locator(table).evaluate("(item) => item.open")
         page.locator(f"{table} > summary").click()
+        kept = f"JSON.parse(sessionStorage.getItem(place))['{table[1:]}']"
+        page.wait_for_function(f"{kept} === document.querySelector('{table}').open")  # the event comes later
         page.reload()
         assert page.locator(table).evaluate("(item) => item.open") is not before
 
@@ -202,7 +204,7 @@ def test_every_column_sorts(opened):
     columns = {}
     for name in NAMES[1:]:
         columns |= dict(opened(name).evaluate(COLUMNS))
-    assert len(columns) > 40
+    assert len(columns) > 30
     for name, values in columns.items():
         assert values == sorted(values, key=lambda value: float(value or inf)), name
 
@@ -310,6 +312,9 @@ def test_compare_shows_the_points_of_the_json(opened, folder, choice):
                 assert note.rpartition(" · ")[2] == verdict
                 said = verdict if verdict != "no difference" else "no difference within the spreads"
                 if metric != DELAY:
+                    text = ranged(point.figure, first.figure).partition(" (")[2].rstrip(")")
+                    both = f"({text}, " if text else "("
+                    said += f" {both}{number(point.value)} against {number(first.value)} {point.of})"
                     assert f"{column} {said}" in words.partition(f"{name} against {names[0]}: ")[2].partition(";")[0]
     for metric in data["extras"]:
         point = chosen(table, names[0], metric, "", accumulator if metric.startswith("loss") else "", "")
@@ -397,11 +402,12 @@ def test_the_shortest_delay_has_the_area_of_its_own_netlist(opened, folder):
 
 def test_losses_are_those_of_the_accumulator(opened):
     """The column names it, and is left out if no policy of these formats adds in it."""
+    loss = "loss above binary32, digits, with a scale of the loss"
     for accumulator, known in (("binary32", ["hif8"]), ("bfloat16", ["e5m2b1"]), ("dlfloat16", [])):
         page = opened(address=f"#compare&formats=hif8,e5m2b1&accumulator={accumulator}")
         head = page.locator("#compare thead").inner_text()
-        assert (f"loss above binary32, digits, into {accumulator}" in head) is bool(known)
-        cells = {name: row.get("loss above binary32, digits") for name, row in shown(page).items()}
+        assert (f"{loss}, into {accumulator}" in head) is bool(known)
+        cells = {name: row.get(loss) for name, row in shown(page).items()}
         assert [name for name, cell in cells.items() if cell and cell[0] != "not measured"] == known
         assert all("policy " in cells[name][1] for name in known)
 
@@ -419,6 +425,41 @@ def test_the_picture_of_a_comparison(opened):
     page = drawn(opened(address=f"#compare&formats=hif8,{PAIR}"))
     words = words_of(downloaded(page, page.locator("#compare .links .svg")))
     assert {"hif8", PAIR, "area", "its energy", "ratio to hif8", "1.06"} <= words
+
+
+def test_a_comparison_without_figures_has_a_sentence_and_no_chart(opened):
+    """Of the first choice, to which all others are compared, or of all."""
+    for words, said in (
+        (f"formats={PAIR},hif8&accumulator=exact", f"hif8 against {PAIR}: {PAIR} not measured"),
+        ("formats=e5m2b1,hif8&unit=decoder", "Not measured for these formats. "),
+    ):
+        page = opened(address=f"#compare&{words}".replace("+", "%2B"))
+        assert said in page.locator("#compare .verdict").inner_text()
+        assert not page.locator("#comparison").is_visible()
+        assert page.locator("#compare .links .svg").is_disabled()
+        page.goto(page.url.partition("#")[0] + f"#compare&formats={PAIR},hif8".replace("+", "%2B"))
+        page.locator("#comparison .main-svg").first.wait_for()
+
+
+def test_a_limit_names_what_others_near_it_give(opened, folder):
+    """The medians' ratios at all limits within 5% of it, as Python finds them in the table."""
+    table = [Point(*point) for point in json.loads((folder / "compare.json").read_text())["points"]]
+    page = opened(address=f"#compare&formats={PAIR},hif8&limit=45".replace("+", "%2B"))
+    limits = [0.95 * 45, *(point.delay for point in table if point.delay and abs(point.delay / 45 - 1) < 0.05)]
+    shares = []
+    for limit in limits:
+        first, second = (chosen(table, name, AREA, limit=limit) for name in ("hif8", PAIR))
+        shares.append(first.value / second.value - 1)
+    low, high = (f"{share:+.{0 if abs(share) >= 0.005 else 1}%}" for share in (min(shares), max(shares)))
+    assert f", medians {low} to {high} at limits within 5%" in page.locator("#compare .verdict").inner_text()
+
+
+def test_the_first_comparison_reads_as_the_first_finding(opened):
+    """HiF8 against the pair, by the same share."""
+    page = opened()
+    finding = page.locator("#findings li").first.inner_text()
+    share = finding.partition(f"pair {PAIR}: ")[2].partition(" ")[0]
+    assert f"hif8 against {PAIR}: area {share} (" in page.locator("#compare .verdict").inner_text()
 
 
 def test_the_comparison_fits_a_phone(opened):

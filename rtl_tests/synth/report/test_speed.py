@@ -1,7 +1,9 @@
 """Area against delay, and the papers' claims: fronts, sentences and verdicts."""
 
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from golden.refusal import BadKind
@@ -14,9 +16,9 @@ from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, 
 from synth.report.chapters.speed import Point, at, front
 from synth.report.content import Content
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
-from synth.report.figures import Figure
+from synth.report.figures import Figure, number
 from synth.report.measured import Measured
-from synth.report.plan import CLAIMS
+from synth.report.plan import CLAIMS, PAIR
 from synth.report.write import render
 from synth.studies.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 
@@ -66,13 +68,52 @@ def test_the_cheapest_at_each_speed():
     )
     curves = speed.fronts(rows)
     smallest = "fast has the smallest area (180 NAND2); alike has the largest, +67% (+65.2% to +68.2%)"
-    assert speed.headline(curves, "area", "X", "FO4") == f"X, within 10 FO4: {smallest}."
+    reached = "FO4, which all of them reach, of 3 measured formats"
+    assert speed.headline(curves, "area", "X", "FO4", "formats") == f"X, within 10 {reached}: {smallest}."
     slow = {name: [point for point in curve if point.delay > 30] for name, curve in curves.items()}
-    assert speed.headline(slow, "area", "X", "FO4") == (
-        "X, within 40 FO4: slim has the smallest area (100 NAND2), no different from alike; fast has the "
+    assert speed.headline(slow, "area", "X", "FO4", "formats") == (
+        f"X, within 40 {reached}: slim has the smallest area (100 NAND2), no different from alike; fast has the "
         "largest, +50% (+47.5% to +52.5%)."
     )
-    assert speed.headline({"slim": curves["slim"]}, "area", "X", "FO4") == ""  # the smallest of one
+    assert speed.headline({"slim": curves["slim"]}, "area", "X", "FO4", "formats") == ""  # the smallest of one
+
+
+def test_the_ratio_is_that_of_every_limit():
+    """From the shortest delay that both reach, on; each step is what both need within each of its limits."""
+    curves = speed.fronts(
+        timed_rows("hif8", [(10, 300), (20, 150), (40, 100)]) + timed_rows(PAIR, [(12, 200), (25, 190), (30, 90)])
+    )
+    known = speed.steps(curves["hif8"], curves[PAIR])
+    assert [(step.limit, step.end, step.unit.median, step.base.median) for step in known] == [
+        (12, 20, 300, 200),
+        (20, 25, 150, 200),
+        (25, 30, 150, 190),
+        (30, 40, 150, 90),
+        (40, math.inf, 100, 90),
+    ]
+    for limit in np.arange(12, 50, 0.25):
+        (step,) = (step for step in known if step.limit <= limit < step.end)
+        assert [step.unit, step.base] == [at(curves[name], limit).area for name in ("hif8", PAIR)]
+
+
+def test_a_finding_on_limits_has_the_least_and_the_largest_ratio_of_all():
+    """None is picked: of the studied format and the pair in the file, over all their limits."""
+    speeds = load.speeds()
+    section = chapter_of(tool=speeds.tool, speeds=speeds)
+    (finding,) = (each.text for each in section.findings if each.subject == speed.LIMITS)
+    (chart,) = (chart for chart in section.charts if "over the limit" in chart.title)
+    rows = [row for row in speeds.rows if row.component == "mac" and row.options.get("accumulator") == "binary16"]
+    curves = speed.fronts([row for row in rows if "stages" not in row.options])
+    steps = speed.steps(curves["hif8"], curves[PAIR])
+    compared = [(step.unit.median / step.base.median, step) for step in steps]
+    (_, low), (_, high) = (pick(compared, key=lambda pair: pair[0]) for pick in (min, max))
+    assert (
+        f"hif8 against {PAIR} within the same limit is {low.text} at the least and {high.text} at the most" in finding
+    )
+    less = [step for _, step in compared if step.unit.below(step.base)]
+    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in finding
+    assert chart.data[1]["y"] == [share for share, _ in compared]
+    assert finding == chart.caption
 
 
 def test_a_section_of_curves(tmp_path):
@@ -83,8 +124,9 @@ def test_a_section_of_curves(tmp_path):
     render(report, tmp_path)
     page = (tmp_path / "speed.html").read_text()
     assert '<section id="speed">' in page
-    smallest = "e5m2b1 has the smallest area of 2 8-bit formats (90 NAND2); hif8 has the largest, +122% ("
-    assert f"MAC into binary16, Gates, within 30 FO4: {smallest}" in page
+    smallest = "e5m2b1 has the smallest area (90 NAND2); hif8 has the largest, +122% ("
+    where = "within 30 FO4, which all of them reach, of 2 measured formats and pairs of 8 bits"
+    assert f"MAC into binary16, Gates, {where}: {smallest}" in page
     assert not (tmp_path / "area.html").exists()  # areas of sized cells are not comparable with the other areas
 
 
@@ -100,8 +142,12 @@ def test_at_a_limit_the_smaller_of_both_builds_counts():
         "e5m3": [160, 110],
         "e5m2b1": [140, 90],
     }
-    assert "within 20 FO4: e5m2b1 has the smallest area of 2 8-bit formats (140 NAND2); hif8 has the" in chart.caption
-    assert {row[0].text: row[2].text for row in table.rows} == {"hif8": "150", "e5m3": "160", "e5m2b1": "140"}
+    assert "of 2 measured formats and pairs of 8 bits: e5m2b1 has the smallest area (140 NAND2); hif8" in chart.caption
+    assert {row[0].text.partition(",")[0]: (row[1].text, row[2].text) for row in table.rows} == {
+        "hif8": ("170 NAND2 at 10 FO4", "100 NAND2 at 40 FO4"),
+        "e5m3": ("160 NAND2 at 20 FO4", "110 NAND2 at 40 FO4"),
+        "e5m2b1": ("140 NAND2 at 20 FO4", "90 NAND2 at 40 FO4"),
+    }
     (chart,) = chapter_of([row for row in rows if "optimize" in row.options]).charts
     assert chart.title == "Area against delay: MAC into binary16, built for speed, Gates"
 
@@ -116,13 +162,12 @@ def test_the_section_shows_the_file():
     speeds = load.speeds()
     section = chapter_of(tool=speeds.tool, speeds=speeds)
     assert {row.component for row in speeds.rows} == {"mac", *(block for block, _, _ in BLOCKS)}
-    *tables, single = section.tables
+    (table,) = section.tables
     groups = [speed.fronts(rows) for rows in speed.groups(speeds.rows).values()]
     several = [len(curves) for curves in groups if len(curves) > 1]
     assert len(groups) >= 1 + len(OTHERS) + 3
-    assert [len(table.rows) for table in tables] == several
-    assert len(single.rows) == len(groups) - len(several)
-    assert len(section.charts) == len(several)
+    assert len(table.rows) == sum(map(len, groups))
+    assert len(section.charts) == len(several) + 1  # of hif8 against the pair over all limits
     assert several[0] == len({row.format for row in speeds.rows} & {*FORMATS})
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
     warned = chapter_of(tool="yosys 1", speeds=speeds)
@@ -222,7 +267,10 @@ def test_no_speed_is_claimed_of_one_sample():
     chapter = chapter_of(rows)
     assert chapter.shown == []
     assert chapter.charts == []
-    assert chapter.tables[0].rows[0][2].small == "one sample at 10 FO4"
+    assert (chapter.tables[0].rows[0][1].text, chapter.tables[0].rows[0][1].small) == (
+        "90 NAND2 at 10 FO4",
+        "one sample",
+    )
 
 
 def test_every_claim_is_judged_on_every_target():

@@ -6,10 +6,10 @@ import pytest
 
 import golden
 from rtl_tests.synth.report.test_report import made_up
-from synth.report.chapters.accuracy import SCALES, best_formats, ratios, tradeoff
-from synth.report.data import Ratio
+from synth.report.chapters.accuracy import best_formats, tradeoff
 from synth.report.figures import Figure
 from synth.report.measured import Measured
+from synth.studies.ratios import SCALES, Ratio, ratios
 
 
 def area(median):
@@ -60,7 +60,8 @@ def test_a_section():
     chapter = tradeoff(Measured(rows, names), ratios(names))
     best = "ocp_e5m2 (25.5 dB, 100 NAND2) and ocp_e4m3 (31.5 dB, 101 NAND2)"
     good = (
-        "Gates: ocp_e4m3 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
+        "Gates, of 2 measured formats and pairs of 8 bits with an SNR of at least 30 dB of Gaussian data at the best "
+        "scale: ocp_e4m3 has the smallest MAC "
     )
     assert [(finding.text, finding.subject) for finding in chapter.findings] == [
         (f"Gates, best trade-offs between median area and SNR: {best}.", ""),

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import shutil
 from dataclasses import replace
 
@@ -20,18 +21,17 @@ from synth.report.training.claims import (
     CALIBRATED_NAME,
     CAST_NAME,
     CLAIMS,
-    INSIDE,
     NOT_REPRODUCED,
     ONE_SEED,
     OWN,
-    QUANTILES,
     REPRODUCED,
+    UNDECIDED,
     Claim,
     Relation,
     verdict,
 )
 from synth.report.training.plan import BASE, PLANS, SEEDS, SMALL, mac
-from synth.report.training.results import Study, Task
+from synth.report.training.results import QUANTILES, Study, Task
 
 
 def section_of(**excess):
@@ -48,19 +48,19 @@ JUDGED = [
     # relation, losses above binary32's of the first and the second policy, verdict
     (Relation.LOWER, (-0.03, -0.035, -0.04), EVEN, REPRODUCED),
     (Relation.LOWER, (0.51, 0.02, -0.335), (0.57, 0.06, -0.29), REPRODUCED),  # pairs differ, whatever the seeds do
-    (Relation.LOWER, (-0.003, -0.004, -0.003), EVEN, INSIDE),
-    (Relation.LOWER, (-0.02, -0.03, -0.001), EVEN, INSIDE),
+    (Relation.LOWER, (-0.003, -0.004, -0.003), EVEN, UNDECIDED),
+    (Relation.LOWER, (-0.02, -0.03, -0.001), EVEN, UNDECIDED),
     (Relation.LOWER, (0.02, 0.03, 0.025), EVEN, NOT_REPRODUCED),
     (Relation.LOWER, EVEN, DIVERGED, REPRODUCED),
     (Relation.LOWER, DIVERGED, EVEN, NOT_REPRODUCED),
     (Relation.LOWER, DIVERGED, (math.inf, 0.0, 0.0), BOTH_DIVERGED),
     (Relation.NO_HIGHER, (0.01, 0.012, 0.011), EVEN, REPRODUCED),
     (Relation.NO_HIGHER, (-0.5, -0.4, -0.45), EVEN, REPRODUCED),
-    (Relation.NO_HIGHER, (0.01, 0.03, 0.0), EVEN, INSIDE),
+    (Relation.NO_HIGHER, (0.01, 0.03, 0.0), EVEN, UNDECIDED),
     (Relation.NO_HIGHER, (0.044, 0.044, 0.043), EVEN, NOT_REPRODUCED),
     (Relation.NO_HIGHER, (0.0, 0.0, math.inf), EVEN, NOT_REPRODUCED),
     (Relation.ALIKE, (0.01, 0.012, 0.011), EVEN, REPRODUCED),
-    (Relation.ALIKE, (-0.01, 0.01, -0.02), EVEN, INSIDE),
+    (Relation.ALIKE, (-0.01, 0.01, -0.02), EVEN, UNDECIDED),
     (Relation.ALIKE, (-0.06, -0.055, -0.06), EVEN, NOT_REPRODUCED),
     (Relation.ALIKE, (0.06, 0.055, 0.06), EVEN, NOT_REPRODUCED),
     (Relation.ALIKE, EVEN, DIVERGED, NOT_REPRODUCED),
@@ -101,7 +101,7 @@ def test_nothing_is_claimed_of_one_seed():
     """No verdicts, and no policies that no other one beats; of areas of one renaming, neither."""
     data = made_up_study(("digits",))
     findings = [finding.text for finding in chapter.section(Study.from_json(data)).findings]
-    assert findings[-1].startswith("No other policy has both a smaller MAC and a lower median loss than ")
+    assert findings[-1].startswith("No other policy has both a smaller MAC and a lower mean loss than ")
     for line in data["rows"]:
         line.update(renamings=1, samples=[line["median"]], min=line["median"], max=line["median"])
     findings = [finding.text for finding in chapter.section(Study.from_json(data)).findings]
@@ -149,15 +149,16 @@ def test_a_chapter():
     compared = "loss of e4m3/e5m2, tensor is lower than that of e4m3/e5m2"
     text = "FP8 needs scales of tensors. Checked here: FP8 trains better with scales of tensors than without any scale."
     assert judged[text, "range", compared] == REPRODUCED
-    assert section.findings[0].text == (
-        "Training, HiFloat8 paper, claims as they are: 3 reproduced, 2 not reproduced and 3 inside the spread."
+    assert section.findings[0].text.startswith(
+        "Verdicts: HiFloat8 paper, claims as stated: 3 reproduced, 2 not reproduced and 3 undecided; HiFloat8 paper, "
+        "consequences of claims: "
     )
     changed = {"hif8, hybrid, adaptive", "e4m3/e5m2", "e5m2b4, binary16"}
     for claim, row in zip(CLAIMS, section.tables[0].rows, strict=True):
         if changed.isdisjoint((claim.first, claim.second)):
             holds = "holds" if claim.source == OWN else REPRODUCED
-            assert row[-1].text == (INSIDE if claim.relation is Relation.LOWER else holds)
-            assert row[-1].small == "+0.0% (+0.0% to +0.0%)"
+            assert row[-1].text == (UNDECIDED if claim.relation is Relation.LOWER else holds)
+            assert row[-1].small == "+0.0%"
     text = {row[0].text: row for row in section.tables[2].rows}
     assert text["hif8, hybrid, adaptive"][2].text == "-20.0%"
     assert text["hif8, hybrid, adaptive"][0].small == (
@@ -168,7 +169,7 @@ def test_a_chapter():
     assert text["hif8, hybrid, adaptive"][7].text == "3"
     fronts = [finding for finding in section.findings if finding.is_caption]
     best = "hif8, hybrid, adaptive (-20.0%, 700 NAND2)"
-    assert fronts[0].text.startswith(f"No other policy has both a smaller MAC and a lower median loss than {best}.")
+    assert fronts[0].text.startswith(f"No other policy has both a smaller MAC and a lower mean loss than {best}.")
     assert any("Not in the chart, because a loss was not finite: e5m2b4, binary16." in each.text for each in fronts)
     assert len(section.charts) == len(fronts) + 3
     for chart in (chart for chart in section.charts if chart.title.startswith("Loss against area: ")):
@@ -178,7 +179,7 @@ def test_a_chapter():
         assert drawn <= {item.name for item in plan.policies if item.accumulator == accumulator}
         assert len(drawn) > 1
         assert "1.4.3/1.5.2, biases" not in drawn  # it has no MAC
-    assert not any("have changed since" in finding.text for finding in section.findings)
+    assert not any(finding.text.startswith("Changed since") for finding in section.findings)
 
 
 def test_the_finding_has_both_formats_and_verdicts():
@@ -188,25 +189,73 @@ def test_the_finding_has_both_formats_and_verdicts():
         "e4m3/e5m2, tensor": (0.0, 0.001, 0.0),
     }
     (finding,) = (each.text for each in section_of(**changes).findings if each.subject == "Training")
-    assert "“hif8, adaptive” in characters +0.0% (-2.0% to +3.0%; inside the spread)" in finding
-    assert "“e4m3/e5m2, tensor” in characters +0.0% (+0.0% to +0.1%; no higher)" in finding
+    assert "“hif8, adaptive” in characters +0.3% (-3.8% to +4.6%), undecided;" in finding
+    assert "“e4m3/e5m2, tensor” in characters +0.0% (-0.1% to +0.1%), no higher;" in finding
+    assert " Not trained: “hif8, adaptive” in range and “e4m3/e5m2, tensor” in digits. " in finding
     question = "“Without any scale, HiF8 trains as well as FP8 with scales of tensors”"
-    assert finding.endswith(f"{question}: does not hold in characters (+5.0%) and does not hold in range (+5.0%).")
+    judged = "in characters +5.0% (+4.9% to +5.1%), does not hold; "
+    assert f"{question}: “hif8” against “e4m3/e5m2, tensor” {judged}" in finding
+
+
+def test_the_finding_has_every_claim_that_compares_hif8_with_fp8():
+    """Whatever their verdicts are, each with its bounds: none is left out because it is unfavourable."""
+    study = load.study()
+    (finding,) = (each.text for each in chapter.section(study).findings if each.subject == "Training")
+    both = [claim for claim in CLAIMS if "hif8" in claim.first and "e4m3/e5m2" in claim.second]
+    assert len(both) == 4
+    for claim in both:
+        excess = study.tasks[claim.task].excess(claim.first, claim.second)
+        bounds = f"{excess.median:+.1%} ({excess.low:+.1%} to {excess.high:+.1%})"
+        assert f"“{claim.text.rstrip('.')}”: " in finding
+        assert f"“{claim.first}” against “{claim.second}” in {claim.task} {bounds}, " in finding
+
+
+def test_a_chart_of_macs_of_one_size_names_no_best():
+    data = made_up_study()
+    for line in data["rows"]:
+        line.update(renamings=2, samples=[699.0, 701.0], min=699.0, median=700.0, max=701.0)
+    section = chapter.section(Study.from_json(data))
+    assert [chart for chart in section.charts if chart.title.startswith("Loss against area")]
+    assert not any("No other policy" in chart.caption for chart in section.charts)
+
+
+def test_a_comparison_has_the_same_figures_everywhere():
+    """In the table of policies, in verdicts and in Compare: the mean, between bounds."""
+    study = load.study()
+    section, task = chapter.section(study), study.tasks["characters"]
+    excess = task.excess("hif8, adaptive")
+    judged = verdict(Claim("", "", "characters", "hif8, adaptive", Relation.NO_HIGHER, BASE), task)
+    assert (judged.low, judged.mean, judged.high) == (excess.low, excess.median, excess.high)
+    (cell,) = (row[2] for table in section.tables[1:2] for row in table.rows if row[0].text == "hif8, adaptive")
+    assert (cell.text, cell.small) == (f"{excess.median:+.1%}", f"{excess.low:+.1%} to {excess.high:+.1%}")
+
+
+def test_compare_has_a_column_for_each_kind_of_scaling():
+    """A policy with scales does not stand beside one without."""
+    report = replace(assemble([], []), study=load.study())
+    policies = {item.name: item for plan in PLANS for item in plan.policies}
+    kinds = {}
+    for point in points(report):
+        if point.metric.startswith("loss"):
+            kinds.setdefault(point.metric, set()).add(policies[point.note.partition("policy ")[2]].scaling)
+    assert kinds["loss above binary32, range, unscaled"] == {"none"}
+    assert kinds["loss above binary32, range, with scales of tensors"] == {"tensor"}
+    assert all(len(each & {"none", "tensor"}) == 0 or len(each) == 1 for each in kinds.values())
 
 
 def test_losses_of_compare_have_verdicts_and_are_stale_with_the_study():
-    """Of each choice and accumulator; one that is no higher, one that is higher, and one inside the spread."""
+    """Of each choice and accumulator; one that is no higher, one that is higher, and one undecided."""
     changes = {"hif8, adaptive": (0.1, 0.11, 0.09), "e5m2b1, bfloat16, backoff": (-0.02, 0.03, 0.0)}
     for program, is_stale in ((None, False), ("0", True)):
         data = made_up_study(("digits",), **changes)
         data |= {} if program is None else {"program": program}
         report = replace(assemble([], []), study=Study.from_json(data))
-        losses = {(p.choice, p.accumulator): p for p in points(report) if p.metric.startswith("loss")}
+        losses = {(p.choice, p.accumulator): p for p in points(report) if p.metric.endswith("a scale of the loss")}
         assert {point.is_stale for point in losses.values()} == {is_stale}
         notes = [losses[key].note for key in (("hif8", "binary16"), ("e5m2b1", "bfloat16"))]
         assert notes == [
             "no higher, policy hif8, binary16, adaptive",
-            "inside the spread, policy e5m2b1, bfloat16, backoff",
+            "undecided, policy e5m2b1, bfloat16, backoff",
         ]
     assert chapter.against_base(report.study.tasks["digits"], "hif8, adaptive") == "higher"
 
@@ -242,9 +291,11 @@ def test_an_older_file_is_named(change):
     data["rows"] = []
     change(data)
     section = chapter.section(Study.from_json(data))
-    assert section.findings[0].text == (
-        "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
-        "trained. make study trains them again."
+    assert re.fullmatch(
+        r"Changed since these networks were trained: (policies or iterations|NumPy \(0 then\) and the reference model "
+        r"\(golden\) or the study's program \(examples/training\))\. Whether results change is unknown until make "
+        r"study trains them again\.",
+        section.findings[0].text,
     )
     assert section.findings[0].text.startswith(section.warning)
     assert section.warning
@@ -278,7 +329,7 @@ def test_outside_the_clone_no_file_is_called_old(monkeypatch):
     data = made_up_study()
     data["program"] = "0"
     monkeypatch.setattr(chapter, "code_hash", lambda: None)
-    assert not chapter.section(Study.from_json(data)).findings[0].text.startswith("The code")
+    assert not chapter.section(Study.from_json(data)).findings[0].text.startswith("Changed")
 
 
 def test_without_a_file_there_is_a_sentence(tmp_path, monkeypatch):

@@ -1,55 +1,20 @@
 """The chapters on accuracy: how well formats represent data beside the area of their MACs, and formats on real data."""
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from operator import attrgetter
+from collections.abc import Mapping
 from statistics import fmean
 
-import golden
-from golden import Format, Refusal
 from synth.report import charts
-from synth.report.data import Accuracy, Ratio, Score
+from synth.report.data import Accuracy, Score
 from synth.report.figures import Figure, front, have_spreads, listing, number, ranged, ranked, smallest_sentence
-from synth.report.measured import Measured
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.measured import EIGHT, Measured
+from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
+from synth.studies.ratios import SCALES, Ratio
 
 _DIGITS = 1
 """Decimals of a ratio in dB; formats with the same rounded ratio count as equally accurate."""
-SCALES = range(-16, 17)
-"""Exponents of the standard deviations over which the mean and the lowest ratio are taken."""
 _GOOD = 30
 """An SNR in dB that many formats of eight bits have, about that of four significand bits."""
-
-
-def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
-    """Signal-to-noise ratios and binades by format, without unknown names; of a pair the better format counts."""
-    known = {}
-    for fmt in formats:
-        name = fmt if isinstance(fmt, str) else fmt.name
-        try:
-            each = [_ratio(part) for part in (name.split("+") if "+" in name else [fmt])]
-        except Refusal:
-            continue
-        by_scale = tuple(map(max, zip(*(ratio.by_scale for ratio in each), strict=True)))
-        binades = max(ratio.binades or 0 for ratio in each)
-        known[name] = replace(max(each, key=attrgetter("snr_db")), by_scale=by_scale, binades=binades)
-    return known
-
-
-def _ratio(name: Format | str) -> Ratio:
-    fmt = golden.get(name)
-    best = golden.best_scale(fmt)
-    by_scale = golden.quantization_snr(fmt, [2.0**exponent for exponent in SCALES]).round(2).tolist()
-    (_, most), (_, least) = map(math.frexp, (fmt.largest, fmt.smallest))
-    return Ratio(round(best.snr, 4), best.exponent, tuple(by_scale), most - least + 1, fmt.width)
-
-
-def widths(ratios: Mapping[str, Ratio]) -> dict[str, int]:
-    """Bits of the codes of the formats that have ratios, and of those that a report compares by default."""
-    usual = {name: golden.get(name.partition("+")[0]).width for name in FORMATS}
-    return usual | {name: ratio.bits for name, ratio in ratios.items() if ratio.bits}
 
 
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
@@ -64,11 +29,10 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         "tradeoff",
         "Area against accuracy",
         f"How well a format represents Gaussian data, beside the area of its MAC into {REPORT_ACCUMULATOR}.",
-        note="SNR is the signal-to-noise ratio of data that was rounded to a format, at the power-of-two scale that "
-        "suits the format best. Formats of equal precision have nearly the same there, which says nothing about range. "
-        "Range and tapered precision show in data that is not scaled to suit: in the mean and the lowest SNR over "
-        f"standard deviations of 2^{SCALES[0]} to 2^{SCALES[-1]}. Of a pair of formats, the better one counts at each "
-        "scale. The grey line joins the formats that no other one beats in both median area and SNR.",
+        note="SNR is the signal-to-noise ratio of rounded data, at the power-of-two scale that suits the format best, "
+        "which says nothing about range. Range shows in the mean and the lowest SNR over standard deviations of "
+        f"2^{SCALES[0]} to 2^{SCALES[-1]}. Of a pair of formats, the better one counts at each scale. The grey line "
+        "joins the formats that no other one beats in both median area and SNR.",
     )
     ratio = {name: round(known.snr_db, _DIGITS) for name, known in accuracy.items()}
     each = f"for f in {' '.join(dict.fromkeys('+'.join(figures).split('+')))}; do"
@@ -82,8 +46,8 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     section.chart_finding(sentence, picture)
     good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
     eight = measured.eight(good)
-    what = f"MAC of the formats of 8 bits with an SNR of at least {_GOOD} dB at the best scale"
-    sentence = smallest_sentence(eight, what, column.title)
+    of = f"{EIGHT} with an SNR of at least {_GOOD} dB of Gaussian data at the best scale"
+    sentence = smallest_sentence(eight, "MAC", column.title, of)
     wider = ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []
     for name in wider:
         against = ranged(good[name], eight[ranked(eight)[0]])

@@ -2,14 +2,12 @@
 
 from itertools import product
 
-from synth.area.rows import Row
 from synth.report import charts, plan
-from synth.report.figures import Figure, have_spreads, listing, number, ranged, ranked, smallest_sentence
-from synth.report.measured import Column, Measured, figure, find, pick
+from synth.report.figures import Figure, both, have_spreads, listing, ranked, smallest_sentence
+from synth.report.measured import EIGHT, Column, Measured, figure, find, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
 from synth.report.sections import Cell, Section, figure_cell
 from synth.studies.biases import better, biases
-from synth.studies.dots import FORMAT, LANES, Dots, readout
 
 
 def macs(measured: Measured) -> Section | None:
@@ -30,11 +28,13 @@ def macs(measured: Measured) -> Section | None:
             for target, each in by_target.items()
         }
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
-        section.chart("", charts.groups(shares, title, "area relative to the smallest", are_points=True))
+        every = [value for each in shares.values() for value in each.values()]
+        ends = [0.98 * min(value.low for value in every), 1.02 * max(value.high for value in every)]
+        section.chart("", charts.groups(shares, title, "area relative to the smallest", are_points=True, range=ends))
     target, figures = next(iter(by_target.items()))
     where = measured.columns[target]
     picture = charts.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
-    sentence = smallest_sentence(measured.eight(figures), "MAC of the 8-bit formats", where.title)
+    sentence = smallest_sentence(measured.eight(figures), "MAC", where.title, EIGHT)
     section.chart_finding(sentence, picture)
     rows = (
         (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
@@ -105,7 +105,9 @@ def encoders(measured: Measured) -> Section | None:
         "encoders",
         "Encoders, and what a rounding costs",
         f"An encoder rounds a {ENCODER_SOURCE} number to a code of the format. Hybrid rounding takes its threshold "
-        "from the last bits of the number, and is safe where these are as good as random (docs/accuracy.md).",
+        "from the last bits of the number (SR14 in the HiFloat8 paper; SR2 from formats of 16 bits), and is safe where "
+        "these are as good as random (docs/accuracy.md); stochastic_b and _c are other stochastic roundings of P3109, "
+        "and propagate saturates all but infinities.",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
     defaults = {
@@ -113,63 +115,67 @@ def encoders(measured: Measured) -> Section | None:
     }
     if defaults:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
-        sentence = smallest_sentence(measured.eight(defaults), "encoder of the 8-bit formats", column.title)
+        sentence = smallest_sentence(measured.eight(defaults), "encoder", column.title, EIGHT)
         section.chart(sentence, picture)
     for name, known in gates.items():
         series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
-            section.chart("", charts.groups(series, f"{name} encoder by {about}, {column.title}", column.axis))
+            title_of = f"{name} encoder by {about}, {column.title}"
+            section.chart("", charts.groups(series, title_of, column.axis, are_points=len(series) > 1))
     if pairs:
-        both = {mode: biases(studied, mode) for mode in (first, second)}
-        values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in both.items()}
+        changes = {mode: biases(studied, mode) for mode in (first, second)}
+        values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in changes.items()}
         title = f"{studied}: mean change of magnitudes by rounding"
         section.chart("", charts.groups(values, title, "mean change [%]", are_points=True))
-        shares = [
-            f"{text} on {where.title}"
-            for where, (base, other) in pairs.items()
-            if (text := ranged(other, base, f"{number(other.median)} against {number(base.median)} {base.unit}"))
-        ]
+        shares = [f"{text} on {where.title}" for where, (base, other) in pairs.items() if (text := both(other, base))]
         text = f"{studied} encoder with {second} rounding, compared with {first}: {listing(shares or [''])}."
         kept, lost = map(listing, better(studied, second, first))
+        modes = next(iter(gates.get(studied, {}).values()), {})
+        if {second, "stochastic"} <= modes.keys():
+            text += f" Against stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}."
         text += f" {second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
         section.find(text if shares else "", "Rounding")
-        rows_by_target = ((where.head, base, figure_cell(other, base)) for where, (base, other) in pairs.items())
-        section.table(f"{studied} encoder: area by rounding", ("target", first, second), rows_by_target)
     return section
 
 
-def accumulators(measured: Measured, dots: Dots | None = None) -> Section | None:
-    """Area by accumulator; None if only one accumulator was measured. ``dots`` have the area of a readout."""
+def accumulators(measured: Measured) -> Section | None:
+    """Area by accumulator, and with its register; None if only one accumulator was measured."""
     section = Section(
         "accumulators",
         "Exact against rounded accumulators",
-        f"The accumulator exact is a fixed-point register that holds the sum of {plan.TERMS:,} products of any size "
-        "without rounding, and whose width depends on the format; the others round after every product.",
+        f"The accumulator exact is a fixed-point number that holds the sum of {plan.TERMS:,} products of any size "
+        "without rounding, and whose width depends on the format; the others round after every product. MACs are "
+        "combinational; a processing element is a MAC with the register of its accumulator.",
     )
-    summary = ""
     for column in (measured.columns[target] for target in WIDTH_TARGETS if target in measured.columns):
-        macs: dict[str, dict[str, Row]] = {}
+        areas: dict[str, dict[str, Figure]] = {}
         for kind, name in product(plan.ACCUMULATORS, plan.WIDTH_STUDY):
             options = {"format": name, "format_b": None, "accumulator": kind}
             if row := find(measured.rows, "mac", column.key, **options):
-                macs.setdefault(name, {})[kind] = row
-        areas = {name: {kind: figure(row) for kind, row in rows.items()} for name, rows in macs.items()}
-        if max(map(len, areas.values()), default=0) < 2:
-            continue
-        section.chart("", charts.groups(areas, f"MAC by accumulator, {column.title}", column.axis))
-        costs = []
-        for name, known in areas.items():
-            if {"exact", "binary32"} <= set(known):
-                bits = f"{macs[name]['exact'].accumulator_bits} bits"
-                share = ranged(known["exact"], known["binary32"], bits)
-                costs += [f"{name} {share}"] if share else []
-        if costs and not summary:  # of the first target, the main one
-            text = "a MAC with an exact accumulator, compared with one into binary32"
-            summary = f"{column.title}: {text}: {listing(costs)}."
-            if dots and column.key in LANES:
-                once = dots.area(readout(), 1, column.key)
-                summary += f" Not counted: a readout to binary32, {number(once.median)} {once.unit} for {FORMAT}, "
-                summary += "once for all products of a sum."
-    section.find(summary, "Exact accumulators")
-    return section if section.charts else None
+                areas.setdefault(name, {})[kind] = figure(row)
+        if max(map(len, areas.values()), default=0) > 1:
+            title = f"MAC by accumulator, without its register, {column.title}"
+            section.chart("", charts.groups(areas, title, column.axis))
+    section.find(registered(measured), "Exact accumulators")
+    return section if section.charts or section.shown else None
+
+
+def registered(measured: Measured) -> str:
+    """A sentence on exact accumulators with their registers, and when to take them; empty without figures."""
+    texts, smaller, readouts = [], [], []
+    for name in plan.WIDTH_STUDY:
+        units = [Block("pe", name, {"accumulator": kind}) for kind in plan.REGISTERED]
+        exact, rounded = (measured.block(unit, "gates") for unit in units)
+        if exact and rounded and have_spreads((exact, rounded)):
+            (bits,) = (port.width for port in units[0].design.ports if port.name == "acc")
+            texts.append(f"{name} {both(exact, rounded, f'{bits} bits against 32')}")
+            smaller += [name] if exact.below(rounded) else []
+            if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
+                readouts.append(f"{readout.text} for {name}")
+    if not texts:
+        return ""
+    text = f"Gates, processing element with an exact accumulator against one with binary32: {listing(texts)}. "
+    text += f"A readout, once a sum, is not counted: {listing(readouts)}. " if readouts else ""
+    worth = f"Where many units share a readout, exact saves area for {listing(smaller)}; otherwise" if smaller else "So"
+    return f"{text}{worth} take it for sums that must not depend on their order, not for area."

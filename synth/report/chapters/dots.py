@@ -5,7 +5,8 @@ from dataclasses import replace
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, smallest_sentence
+from synth.report.figures import Figure, both, smallest_sentence
+from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
 from synth.studies.dots import FORMAT, STEP, TERMS, TITLES, Dots, dot
@@ -15,6 +16,7 @@ _ROUNDED = "binary32"
 _READ = "exact + readout"
 """An exact accumulator with a readout for each unit."""
 _PLACE = TARGETS["gates"]
+_UNIT = _PLACE.unit
 
 
 def section(report: Report) -> Section | None:
@@ -25,17 +27,16 @@ def section(report: Report) -> Section | None:
     section = Section(
         "dots",
         "Dot products: lanes, accumulators and blocks",
-        "A dot product of N lanes adds N products and an accumulator in one step; areas are those of the combinational "
-        "unit, divided by N.",
-        note="Registers and quantizers are not included. An exact accumulator holds the sum of "
-        f"{TERMS:,} products; a readout rounds it to {_ROUNDED}, once, at the end of a sum, and is counted only in "
-        f"“{_READ}”. Other accumulators round once a step. alignedT truncates all addends of a step T bits below the "
-        "largest exponent among them, as tensor cores do according to models of them, and keeps its state in "
-        f"{_ROUNDED}. Errors are differences from the exact sum of the codes' {TERMS:,} products, divided by the sum "
-        f"of the products' magnitudes: root mean squares (RMS) of {study.SUMS:,} sums, as medians of "
-        f"{len(study.SEEDS)} samples. Heavy-tailed data is Student's t with 3 degrees of freedom. In cancelling data "
-        "the second half of the products takes back the first, so that a large accumulator comes back to about 0. "
-        f"Tools: {dots.tool}, NumPy {dots.numpy}.",
+        "A dot product of N lanes adds N products and an accumulator in one step. Areas are those of the combinational "
+        f"unit, divided by N: registers and quantizers are not counted, and a readout, which rounds an exact sum to "
+        f"{_ROUNDED} at its end, only in “{_READ}”.",
+        note=f"An exact accumulator holds the sum of {TERMS:,} products. Others round once a step. alignedT "
+        "truncates all addends of a step T bits below the largest exponent among them, as tensor cores do according to "
+        f"models of them, and keeps its state in {_ROUNDED}. Errors are differences from the exact sum of the codes' "
+        f"{TERMS:,} products, divided by the sum of the products' magnitudes: RMS of {study.SUMS:,} "
+        f"sums, medians of {len(study.SEEDS)} samples. Heavy-tailed data is Student's t with 3 degrees of freedom. "
+        "In cancelling data the second half of the products takes back the first, so that a large sum comes back to "
+        f"about 0. Tools: {dots.tool}, NumPy {dots.numpy}.",
         command="make dots",
     )
     section.warn_of_other_tool("The areas of this section are", dots.tool, report.tool)
@@ -60,10 +61,6 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
     title = f"{FORMAT}, area per product by lanes, {place.title}"
     picture = charts.lines(areas, title, "lanes", f"area per product [{place.unit}]", are_powers=True)
     section.chart("", picture)
-    if target == "gates":
-        of_step = {name: figures[STEP] for name, figures in areas.items()}
-        text = smallest_sentence(of_step, f"area per product of {FORMAT} with {STEP} lanes", place.title)
-        section.find(text, "Dot products")
 
 
 def _sum(first: Figure, second: Figure) -> Figure:
@@ -73,8 +70,9 @@ def _sum(first: Figure, second: Figure) -> Figure:
 
 
 def _errors(section: Section, dots: Dots) -> None:
-    """Errors by accumulator, beside those of rounding the operands."""
+    """Errors by accumulator, beside those of rounding the operands, and the smallest one with smaller errors."""
     names = (study.OPERANDS, *study.SUMMED[STEP])
+    areas = {name: dots.area(dot(FORMAT, name, STEP), STEP) for name in study.SUMMED[STEP]}
     errors = {
         kind: {name: dots.errors[kind, TERMS if name == study.OPERANDS else STEP, name] for name in names}
         for kind in study.DATA
@@ -88,8 +86,21 @@ def _errors(section: Section, dots: Dots) -> None:
     picture = charts.groups(series, title, "error (root mean square)", are_points=True, **axis)
     caption = f"The row {study.OPERANDS} is the error of rounding the operands. Without a mark: no error in any sum."
     section.chart(caption, picture)
-    head = ("accumulator", *(f"{TITLES[kind]}, {which}" for kind in study.DATA for which in ("RMS", "99th percentile")))
-    body = ((name, *(_error_cell(each) for kind in study.DATA for each in errors[kind][name])) for name in names)
+    section.chart("", charts.bars(areas, f"{FORMAT}, {STEP} lanes: area by accumulator", f"area per product [{_UNIT}]"))
+    small = {
+        name: area
+        for name, area in areas.items()
+        if all(known[name].rms.below(known[study.OPERANDS].rms) for known in errors.values())
+    }
+    of = f"accumulators of {FORMAT} with {STEP} lanes whose errors are, on all data, below those of rounding operands"
+    section.find(smallest_sentence(small, "area per product", _PLACE.title, of), "Dot products")
+    which = "RMS", "99th percentile"
+    heads = (f"{TITLES[kind]}, {each}" for kind in study.DATA for each in which)
+    head = ("accumulator", f"area per product [{_UNIT}]", *heads)
+    body = (
+        (name, areas.get(name), *(_error_cell(each) for kind in study.DATA for each in errors[kind][name]))
+        for name in names
+    )
     section.table(f"{title}, with 99th percentiles", head, body)
 
 
@@ -104,7 +115,10 @@ def _formats(section: Section, dots: Dots) -> None:
         for kind in study.FORMAT_ACCUMULATORS
     }
     title = f"Area per product by format, {STEP} lanes, without a readout, {_PLACE.title}"
-    section.chart("", charts.groups(series, title, f"area per product [{_PLACE.unit}]"))
+    section.chart("", charts.groups(series, title, f"area per product [{_UNIT}]"))
+    texts = [f"into {kind} {both(known[STUDIED], known[PAIR])}" for kind, known in series.items()]
+    text = f"{_PLACE.title}, {STEP} lanes, area per product: {STUDIED} against {PAIR} {', '.join(texts)}."
+    section.find(text, "Dot products")
 
 
 def _blocks(section: Section, dots: Dots) -> None:
@@ -119,7 +133,7 @@ def _blocks(section: Section, dots: Dots) -> None:
         snr = [spread_cell(ratio, "{:.1f}".format, " dB") for ratio in ratios] or [Cell("–")] * len(study.BLOCK_DATA)
         body.append((Cell(name, block.format), scale, str(block.lanes), block.bits, areas[name], *snr))
     heads = (f"{TITLES[kind]}, SNR" for kind in study.BLOCK_DATA)
-    head = ("", "scale", "lanes", "bits per value", f"area per product, {_PLACE.title} [{_PLACE.unit}]", *heads)
+    head = ("", "scale", "lanes", "bits per value", f"area per product, {_PLACE.title} [{_UNIT}]", *heads)
     caption = f"Blocks with scales, and formats without, summed in {_ROUNDED}; area without quantizers"
     note = (
         f"SNR is that of sums of {TERMS:,} products, against the sums of the numbers before they were rounded. In "
@@ -127,5 +141,5 @@ def _blocks(section: Section, dots: Dots) -> None:
         "cannot follow; scales of single vectors could."
     )
     section.table(caption, head, body, note)
-    pair = {name: areas[name] for name, block in blocks.items() if block.lanes == study.HALF.lanes}
-    section.find(smallest_sentence(pair, f"area per product of units with {study.HALF.lanes} lanes", _PLACE.title))
+    text = f"{_PLACE.title}, area per product with {study.HALF.lanes} lanes into {_ROUNDED}: NVFP4 against MXFP4 with "
+    section.find(f"{text}half a block {both(areas['NVFP4'], areas['MXFP4 with half a block'])}.")

@@ -1,11 +1,9 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
 from collections.abc import Iterator, Sequence
-from itertools import product
 
 from hwgen.blocks.catalog import build
-from hwgen.datapath.goal import AREA, GOALS
-from hwgen.datapath.goal import SPEED as FAST
+from hwgen.datapath.goal import GOALS
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
@@ -13,21 +11,20 @@ from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
 from synth.report.data import Report
-from synth.report.figures import DELAYS, compared, ranked, smallest_sentence
-from synth.report.measured import Measured, columns, figure
+from synth.report.figures import DELAYS, Figure, compared, smallest_sentence
+from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.sections import Cell, Command, Section, Table, number_cell
+from synth.report.sections import Cell, Command, Section, Table, number_cell, table
 from synth.studies import energies as study
-from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, glitches, mac, point
+from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, mac, point
 
 _TITLE = "Gates"
 _INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
 _NOTE = (
-    "Operands are rounded to the format; where there is an accumulator, their products are added to a running sum. "
-    "Every result equals that of the reference model. Wires, buffers of the clock and, on our own gates, leakage are "
-    "not counted. The unit is C·V²: C is the input capacitance of a unit inverter, V the supply voltage. A figure is "
-    "the median over the renamings, by that recipe of the portfolio standard which has the smallest area, not the "
-    "least energy. Energy against delay chooses among all recipes of the portfolio speed, and among MACs built for "
+    "Products of rounded operands are added to a running sum; every result equals that of the reference model. Wires, "
+    "buffers of the clock and leakage of our gates are not counted. The unit is C·V²: C is the input capacitance of a "
+    "unit inverter, V the supply voltage. A figure is that of the netlist with the smallest area, not the least "
+    "energy, except against delay, which chooses among the scripts of the portfolio speed, and among MACs built for "
     "area and for speed. docs/energy.md describes the method."
 )
 
@@ -51,53 +48,43 @@ def section(report: Report, measured: Measured) -> Section | None:
 
 
 def _formats(section: Section, energies: Energies, measured: Measured) -> None:
-    """Energy of a MAC by format, beside its area."""
-    points = {name: point(mac(name)) for name in FORMATS}
-    rows = {name: energies.row(known) for name, known in points.items() if energies.curve(known)}
-    figures = {name: figure(row) for name, row in rows.items()}
-    title, unit = f"MAC into {REPORT_ACCUMULATOR}, energy by format", figures[FORMATS[0]].unit
-    picture = charts.bars(figures, title, f"energy of an operation [{unit}]")
-    what = f"energy of a MAC into {REPORT_ACCUMULATOR} of the 8-bit formats"
-    sentence = smallest_sentence(measured.eight(figures), what, _TITLE)
+    """Energy of a MAC by format, and how much of it is left without glitches."""
+    rows = [row for name in FORMATS for row in energies.curve(point(mac(name)))]
+    known = {row.format: figure(row) for row in sorted(rows, key=lambda row: row.median)}
+    without = {row.format: Figure.exact(row.medians["glitch_free"]) for row in rows}
+    title, axis = f"MAC into {REPORT_ACCUMULATOR}, energy by format", f"energy of an operation [{rows[0].unit}]"
+    picture = charts.groups({"energy": known, "without glitches": without}, title, axis, are_points=True)
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
+    sentence = smallest_sentence(measured.eight(known), what, _TITLE, EIGHT)
     section.chart_finding(sentence, picture, "Energy")
-    head = ("format", f"energy [{unit}]", f"without glitches [{unit}]", "glitches", "area [NAND2]", "energy / area")
-    body = []
-    for name in ranked(figures):
-        row, size = rows[name], area(rows[name]).median
-        cells = number_cell(glitches(row), ".0%"), size, number_cell(figures[name].median / size, ".2f")
-        body.append((name, figures[name], row.medians["glitch_free"], *cells))
-    section.table(f"{title}, {DEFAULT_DATA} data, {_TITLE}", head, body)
 
 
-class Curves:
-    """Energy against delay: the fronts of both MACs of each format."""
+def curves(energies: Energies) -> dict[str, speed.Front]:
+    """Energy against delay: of each format the front of the MACs built for area and for speed."""
+    rows = {
+        name: [row for goal in GOALS for row in energies.curve(point(mac(name, goal=goal), SPEED))] for name in CURVES
+    }
+    fronts = {name: speed.front(speed.Point(delay(row), figure(row)) for row in rows[name]) for name in CURVES}
+    return {name: curve for name, curve in fronts.items() if curve}  # an older file may lack formats
 
-    def __init__(self, energies: Energies):
-        found = {key: energies.curve(point(mac(key[0], goal=key[1]), SPEED)) for key in product(CURVES, GOALS)}
-        rows = {key: group for key, group in found.items() if group}  # an older file may lack formats
-        names = dict.fromkeys(name for name, _ in rows)
-        points = {key: [speed.Point(delay(row), figure(row)) for row in group] for key, group in rows.items()}
-        self.by_goal = {goal: {name: speed.front(points[name, goal]) for name in names} for goal in GOALS}
-        self.formats = {name: speed.front([*points[name, AREA], *points[name, FAST]]) for name in names}
-        self.unit = self.formats[CURVES[0]][0].area.unit
 
-    def within_delays(self) -> Table:
-        """The least energies of MACs within delays."""
-        caption = f"MAC into {REPORT_ACCUMULATOR}: the least energy within a delay, {_TITLE}"
-        macs = {f"{name} built for {goal}": self.by_goal[goal][name] for name, goal in product(self.formats, GOALS)}
-        return speed.delay_table(caption, macs, speed.deadlines(self.formats), "FO4", self.unit)
+def ends(energies: Energies) -> Table:
+    """The fastest MAC of each format, and the one with the least energy."""
+    body = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves(energies).items())
+    return table(f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {_TITLE}", ("MAC", *speed.ENDS), body)
 
 
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy at which speed."""
-    curves = Curves(energies)
-    best = speed.front(point for curve in curves.formats.values() for point in curve)
+    known = curves(energies)
+    best = speed.front(point for curve in known.values() for point in curve)
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
-    axes = "delay [FO4]", f"energy of an operation [{curves.unit}]"
-    picture = charts.fronts(curves.formats, best, title, *axes, are_delays=True)
-    what = f"energy of a MAC into {REPORT_ACCUMULATOR}, built for area or for speed"
-    section.chart_finding(speed.headline(curves.formats, what, _TITLE, "FO4"), picture, "Energy")
-    section.tables.append(curves.within_delays())
+    axes = "delay [FO4]", f"energy of an operation [{best[0].area.unit}]"
+    picture = charts.fronts(known, best, title, *axes, are_delays=True)
+    what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
+    section.chart_finding(speed.headline(known, what, _TITLE, "FO4", "formats and pairs"), picture, "Energy")
+    speed.against(section, known, what, _TITLE)
+    section.tables.append(ends(energies))
 
 
 def _data(section: Section, energies: Energies) -> None:
@@ -153,9 +140,8 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
     body = []
     for row in (row for row in rows if row.is_figure):
         medians = row.medians
-        times = [f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians]
-        names = row.name, titles[row.place], row.data, row.recipe
-        figures = figure(row), row.unit, medians["glitch_free"], medians["area"], ", ".join(times) or "–"
-        body.append((*names, *figures, Command(row.command)))
+        times = ", ".join(f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians)
+        names = row.name, titles[row.place], row.data, row.recipe, figure(row), row.unit
+        body.append((*names, medians["glitch_free"], medians["area"], times or "–", Command(row.command)))
     head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
     section.table("Energies of the sweep", head, body)

@@ -1,9 +1,9 @@
-"""The chapters on papers: claims about hardware, and Table 2 of the supernormal paper."""
+"""The chapter on papers: their claims about hardware."""
 
 from synth.area.targets import TARGETS
 from synth.report.figures import Figure, have_spreads, number, ratio
 from synth.report.measured import Measured
-from synth.report.plan import CLAIMS, PARTS, part_of_mac
+from synth.report.plan import CLAIMS
 from synth.report.sections import Cell, Section
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
@@ -52,34 +52,3 @@ def verdict(claimed: float, unit: Figure, base: Figure) -> str:
     if least > claimed:
         return NOT_REPRODUCED
     return f"{UNDECIDED} (medians {'within' if middle <= claimed else 'outside'} the claim)"
-
-
-PRINTED = {
-    "e5m3_nosub": (20.0, 188.0, 208.5),
-    "e5m2b1": (24.5, 185.0, 210.0),
-    "binary8p3": (27.0, 182.5, 210.0),
-    "e5m3": (34.0, 188.0, 222.5),
-}
-"""ALMs of multiplier, adder and MAC by Intel's tools, the last two into binary16, in Table 2 of the supernormal paper;
-in the order of the multipliers, rows (b), (d), (c), (a)."""
-
-
-def table_2(measured: Measured) -> Section | None:
-    """The formats of the table; None if the report has none of the table's formats."""
-    if not any(name in measured.formats for name in PRINTED):
-        return None
-    section = Section(
-        "paper",
-        "Table 2 of the supernormal paper, repeated",
-        "The paper counts ALMs with Intel's tools, this report the same blocks from its own Verilog with Yosys: only "
-        "the order and the ratios can be compared; the paper's e5m2 is P3109's binary8p3.",
-    )
-    columns = measured.columns.values()
-    body = []
-    for place, part in enumerate(("multiplier", "adder", "mac")):
-        for name, printed in PRINTED.items():
-            figures = [measured.block(part_of_mac(part, name), column.key) for column in columns]
-            body += [(Cell(name, PARTS[part]), printed[place], *figures)] if any(figures) else []
-    head = ("format", "paper [ALM]", *(column.head for column in columns))
-    section.table("The paper's ALMs and this report", head, body)
-    return section

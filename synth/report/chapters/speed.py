@@ -1,7 +1,8 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from itertools import pairwise
+from math import inf
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
@@ -9,11 +10,12 @@ from synth.area.rows import Row
 from synth.report import charts, figures
 from synth.report.data import Report
 from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
-from synth.report.measured import Measured, columns, figure
-from synth.report.sections import Cell, Section, Table, figure_cell, table
+from synth.report.measured import EIGHT, Measured, columns, figure
+from synth.report.plan import PAIR, STUDIED
+from synth.report.sections import Cell, Section
 
-DEADLINES = (1.0, 1.25, 1.6, 2.7)
-"""Delays at which areas are compared, in multiples of the shortest delay that every format reaches."""
+LIMITS = "Limits"
+"""Subject of findings on all limits of a delay."""
 
 
 class Point(NamedTuple):
@@ -116,13 +118,10 @@ def section(report: Report, measured: Measured) -> Section | None:
         "Each point is a netlist of one synthesis script; a format's line joins its points that no other one beats in "
         "both area and delay, and the grey line the best of all formats.",
         note="Areas and delays are medians over the renamings, so that single netlists may be slower than a limit. "
-        "At a delay the smaller one of a block built for area and one built for speed (--optimize speed) counts; both "
-        "have the same results (docs/fast.md). Timing: "
-        f"{listing(sorted({group.how for group in by_name}))}. Delays are through a combinational block, or between "
-        "the registers of a pipeline, without their setup and clock-to-output; FO4 is the delay of an inverter that "
-        f"drives four inverters. Limits are {listing([number(share) for share in DEADLINES])} times the shortest delay "
-        "that all formats reach. The portfolio speed has other scripts than the one that areas are quoted from, and "
-        "its cells have sizes: smallest areas differ slightly from those of other pages.",
+        "Of blocks built for area and for speed (--optimize speed), which have the same results (docs/fast.md), the "
+        f"smaller one counts. Timing: {listing(sorted({group.how for group in by_name}))}; without setup and "
+        "clock-to-output of registers. FO4 is the delay of an inverter that drives four. The portfolio speed has other "
+        "scripts than the one of other pages, and its cells have sizes: smallest areas differ.",
     )
     if speeds is not None:
         section.note += f" Figures on our own gates: make fast, {speeds.tool}."
@@ -131,55 +130,91 @@ def section(report: Report, measured: Measured) -> Section | None:
         names = {row.format for row in rows}
         section.name_missing(report.formats, names, "hwgen area mac --format NAME --target gates --portfolio speed")
     most = max(len(curves) for curves in by_name.values())
-    single: list[tuple[object, ...]] = []
+    body: list[tuple[object, ...]] = []
     for group, curves in by_name.items():
         column, unit = titles[group.place], group.unit
         alike = [other for other in by_name if other._replace(how=group.how) == group]
         goals = dict.fromkeys(str(row.options.get("optimize", AREA)) for row in by_group[group])
         built = "" if [*goals] == [AREA] else f", built for {' or for '.join(goals)}"
-        title = f"{group.block}{built}, {column.title}" + (f" ({group.how})" if len(alike) > 1 else "")
+        where = column.title + (f" ({group.how})" if len(alike) > 1 else "")
+        title = f"{group.block}{built}, {where}"
         shown = [value for curve in curves.values() for point in curve for value in point]
         # neither a single format, unless all are single, nor more than a legend has
         if min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(shown):
             known = measured.eight(curves)
-            sentence = headline(known, f"area of {counted(len(known), '8-bit format')}", title, unit) if known else ""
+            sentence = headline(known, "area", title, unit, EIGHT) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
             chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
             section.chart_finding(sentence, chart, "" if section.charts else "Speed")
-        if len(curves) > 1:
-            ordered = dict(sorted(curves.items(), key=lambda item: item[1][-1].area.median))
-            caption = f"{title}: the smallest area within a delay"
-            section.tables.append(delay_table(caption, ordered, deadlines(curves), unit, column.unit))
-            continue
-        ((name, curve),) = curves.items()
-        ends = ((number(end.area.median), number(end.delay)) for end in (curve[0], curve[-1]))
-        single.append((f"{name}, {title}", *(f"{area} {column.unit} at {delay} {unit}" for area, delay in ends)))
-    if single:
-        section.table("Blocks of a single format", ("block", "fastest", "smallest"), single)
+            if unit == "FO4":
+                against(section, curves, f"area of a {group.block}", where)
+        body += [ends(f"{name}, {title}", curve, unit, column.unit) for name, curve in curves.items()]
+    section.table("The ends of each curve", ("block", *ENDS), body)
     return section
 
 
-def deadlines(curves: Mapping[str, Front]) -> list[float]:
-    """The delays of :data:`DEADLINES` in the unit of the curves."""
-    fastest = max(curve[0].delay for curve in curves.values())
-    return [fastest * share for share in DEADLINES]
+class Step(NamedTuple):
+    """What two fronts need within every limit from ``limit`` to ``end``, where one of them has its next point."""
+
+    limit: float
+    end: float
+    unit: Figure
+    base: Figure
+
+    @property
+    def ratio(self) -> Figure:
+        """Ratio of the medians, with the range that the spreads allow."""
+        return Figure(*figures.ratio(self.unit, self.base))
+
+    @property
+    def text(self) -> str:
+        """The ratio as a difference, and the limits."""
+        ratio, end = self.ratio, "and above" if self.end == inf else f"to {self.end:.1f}"
+        spread = f"{ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
+        return f"{ratio.median - 1:+.0%} ({spread}; limits of {self.limit:.1f} {end} FO4)"
 
 
-def headline(curves: Mapping[str, Front], what: str, where: str, unit: str) -> str:
+def steps(unit: Front, base: Front) -> list[Step]:
+    """All limits that both fronts meet: the ratio changes at the points of either."""
+    first = max(curve[0].delay for curve in (unit, base))
+    limits = sorted({first, *(point.delay for point in (*unit, *base) if point.delay > first)})
+    pairs = (((at(curve, limit) or curve[0]).area for curve in (unit, base)) for limit in limits)
+    return [Step(*ends, *pair) for ends, pair in zip(pairwise([*limits, inf]), pairs, strict=True)]
+
+
+def against(section: Section, curves: Mapping[str, Front], what: str, where: str) -> None:
+    """Add the chart of what :data:`STUDIED` needs against :data:`PAIR` over all limits, if both have spreads."""
+    known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
+    if not all(known) or not have_spreads(point.area for curve in known for point in curve):
+        return
+    every = sorted(steps(*known), key=lambda step: step.ratio.median)
+    by_sign = {
+        "less": [step.limit for step in every if step.unit.below(step.base)],
+        "more": [step.limit for step in every if step.base.below(step.unit)],
+    }
+    ends = ((word, number(min(met)), number(max(met))) for word, met in by_sign.items() if met)
+    beyond = [f"{word} at some limits from {first} to {last} FO4" for word, first, last in ends]
+    text = f"{where}, {what}: {STUDIED} against {PAIR} within the same limit is {every[0].text} at the least and "
+    text += f"{every[-1].text} at the most; beyond the spreads it is {listing(beyond or ['never different'])}."
+    points = [(Figure.exact(step.limit), step.ratio) for step in sorted(every)]
+    title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")
+    even = [(x, Figure.exact(1)) for x, _ in points]
+    chart = charts.fronts({STUDIED: points}, even, title, *axes, edge_name="equal", are_delays=True)
+    section.chart_finding(text, chart, LIMITS)
+
+
+def headline(curves: Mapping[str, Front], what: str, where: str, unit: str, of: str) -> str:
     """A sentence on the name with the least of ``what`` within the shortest delay that all reach; empty if unknown."""
-    limit, *_ = deadlines(curves)
+    limit = max(curve[0].delay for curve in curves.values())
     met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
-    return smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}")
+    return smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}, which all of them reach", of)
 
 
-def delay_table(caption: str, curves: Mapping[str, Front], limits: Sequence[float], unit: str, area: str) -> Table:
-    """For each front its shortest delay, and its least figure within each limit; ``area`` is the figures' unit."""
+def ends(name: str, curve: Front, unit: str, area: str) -> tuple[object, ...]:
+    """The row of a front: its fastest and its smallest point, with the spreads of both."""
+    points = ((point.area, number(point.delay)) for point in (curve[0], curve[-1]))
+    return (name, *(Cell(f"{number(each.median)} {area} at {delay} {unit}", each.spread) for each, delay in points))
 
-    def within(point: Point | None) -> Cell | None:
-        small = f"{point.area.spread} at {number(point.delay)} {unit}" if point else ""
-        return point and replace(figure_cell(point.area), small=small)
 
-    head = ("format", f"fastest [{unit}]", *(f"within {number(limit)} {unit} [{area}]" for limit in limits))
-    rows = ((name, curve[0].delay, *(within(at(curve, limit)) for limit in limits)) for name, curve in curves.items())
-    return table(caption, head, rows)
+ENDS = ("fastest", "least")

@@ -2,8 +2,12 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+import numpy as np
+
+from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.chapters.accuracy import best_formats
@@ -20,13 +24,9 @@ NO_FILE = (
     "This report has no results on training: the documentation has none yet. make study trains the networks and writes "
     "the results to build/study.json, which --study accepts."
 )
-_OLD = (
-    "The code or the policies of the study, the reference model or NumPy have changed since these networks were "
-    "trained."
-)
 _DIVERGED = "diverged"
-_SCALED, _PAIR, _UNSCALED = "hif8, adaptive", "e4m3/e5m2, tensor", "hif8"
-"""Policies that the first page names: HiF8 as its paper trains it, FP8 with scales of tensors, and HiF8 without one."""
+_SCALED, _PAIR = "hif8, adaptive", "e4m3/e5m2, tensor"
+"""Policies that the first page names: HiF8 as its paper trains it, and FP8 with scales of tensors."""
 _OWN = "this study's own questions"
 _OWN_WORDS = {REPRODUCED: ("holds", "hold"), NOT_REPRODUCED: ("does not hold", "do not hold")}
 """Verdicts on questions that no paper answers: of one, and of several."""
@@ -38,13 +38,15 @@ _TITLES = {
 }
 
 
-def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
+def section(study: Study | None, formats: Sequence[str] = (), rows: Iterable[Row] = ()) -> Section:
     """Verdicts, and for each task charts and a table; a sentence if there are no results.
 
-    The report's ``formats`` that no policy has are named.
+    The report's ``formats`` that no policy has are named; where its ``rows`` have the area of a MAC, they count.
     """
     if study is None:
         return Section("training", TITLE, NO_FILE)
+    fresh = {row.name: row for row in rows if row.is_best and row.place == TARGET and row.name in study.rows}
+    study = replace(study, rows={**study.rows, **fresh})
     section = Section(
         "training",
         TITLE,
@@ -52,14 +54,17 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
         "in the formats and the accumulator of a policy; figures and verdicts are about these tasks, which are far "
         "smaller than the papers'.",
         note="A loss is that of test data, compared with training in binary32 from the same seed, which has the same "
-        f"first weights and batches; its spread is that of {counted(len(study.seeds), 'seed')}. docs/study.md "
-        "describes the tasks. Versions: "
+        f"first weights and batches, as the mean over {counted(len(study.seeds), 'seed')} between two bounds; the true "
+        "mean is beyond each of them with a probability of 5%. Scales: backoff is one for the loss, halved after an "
+        "overflow; adaptive is the same, doubled at times that adapt; logmax sets it by the mean logarithm of the "
+        "largest gradients; tensor is one for each operand. 1.4.3 and 1.5.2 are Graphcore's formats, 1-4-3 and 1-5-2 "
+        "IBM's, and e5m2 is binary8p3. docs/study.md describes the tasks. Versions: "
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
         command="make study",
     )
-    if not is_current(study):
-        section.warning = _OLD
-        section.find(f"{_OLD} make study trains them again.")
+    if what := changed(study):
+        section.warning = f"Changed since these networks were trained: {listing(what)}."
+        section.find(f"{section.warning} Whether results change is unknown until make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
         section.find(text)
@@ -75,14 +80,19 @@ def section(study: Study | None, formats: Sequence[str] = ()) -> Section:
     return section
 
 
-def is_current(study: Study) -> bool:
-    """Whether the program and the plans of today would give the same results; data are fixed by the program."""
+def changed(study: Study) -> list[str]:
+    """What is not as it was when the networks were trained; nothing if today's program would give the same results."""
     plans = {plan.task: (plan.iterations, [*plan.policies]) for plan in PLANS}
     trained = {
         task.name: (task.iterations, [item.policy for item in task.policies.values() if item.policy])
         for task in study.tasks.values()
     }
-    return trained.items() <= plans.items() and code_hash() in (None, study.program)
+    changes = [] if trained.items() <= plans.items() else ["policies or iterations"]
+    if code_hash() not in (None, study.program):
+        then = study.versions.get("numpy")
+        changes += [f"NumPy ({then} then)"] if then != np.__version__ else []
+        changes += ["the reference model (golden) or the study's program (examples/training)"]
+    return changes
 
 
 def _is_shorter(study: Study) -> bool:
@@ -103,57 +113,68 @@ def _claims(section: Section, study: Study) -> None:
         judged = None if task is None else claims.verdict(claim, task)
         if task is None or judged is None:
             continue
-        form = "what would follow from claims" if claim.here else "claims as they are"
+        form = "consequences of claims" if claim.here else "claims as stated"
         origin = _OWN if claim.source == OWN else f"{claim.source.partition(',')[0]}, {form}"
         counts.setdefault(origin, Counter())[judged.text] += 1
         compared = f"loss of {claim.first} is {claim.relation} that of {claim.second}"
         excesses = (spread_cell(task.excess(name), _excess) for name in (claim.first, claim.second))
         statement = f"{claim.text} Checked here: {claim.here}." if claim.here else claim.text
         text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
-        bounds = f"{_excess(judged.mean)} ({_excess(judged.low)} to {_excess(judged.high)})"
-        judgement = Cell(text, "" if math.isnan(judged.mean) else bounds)
+        judgement = Cell(text, "" if math.isnan(judged.mean) else _bounds(task.excess(claim.first, claim.second)))
         body.append((Cell(statement, claim.source), Cell(claim.task, compared), *excesses, judgement))
+    verdicts = []
     for origin, texts in counts.items():
         shares = [
             f"{texts[text]} {_OWN_WORDS.get(text, (text,) * 2)[texts[text] > 1] if origin == _OWN else text}"
-            for text in (REPRODUCED, NOT_REPRODUCED, claims.INSIDE, claims.ONE_SEED, claims.BOTH_DIVERGED)
+            for text in (REPRODUCED, NOT_REPRODUCED, claims.UNDECIDED, claims.ONE_SEED, claims.BOTH_DIVERGED)
             if texts[text]
         ]
-        section.find(f"Training, {origin}: {listing(shares)}.")
+        verdicts.append(f"{origin}: {listing(shares)}")
+    section.find(f"Verdicts: {'; '.join(verdicts)}." if verdicts else "")
     if not body:
         return
     note = (
-        "Below a verdict is how far the first loss is above the second: the mean over the seeds and two bounds; the "
-        "true mean is beyond each of them with a probability of 5%. Losses are the same, or no higher, if both bounds "
-        f"are within {claims.MARGIN:.0%}, and lower if both are by more than that. “Lower” is not reproduced if both "
-        "bounds are higher, the others if both are beyond the margin; otherwise a claim is inside the spread, which is "
-        "no evidence for it or against it. One or two of these verdicts may be due to chance."
+        "Below a verdict is how far the first loss is above the second: the mean and two bounds. Losses are the same, "
+        f"or no higher, if both bounds are within {claims.MARGIN:.0%}, and lower if both are by more than it. “Lower” "
+        "is not reproduced if both bounds are higher, the others if both are beyond the margin; otherwise a claim is "
+        "undecided, and bounds within the margin then say that a difference, if there is any, is smaller than it. One "
+        "or two of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.table("The papers' claims about training, and verdicts", head, body, note)
 
 
 def _trained(section: Section, study: Study) -> None:
-    """Whether HiF8 and FP8 train: their losses with scales, and HiF8's without one against FP8's."""
-    tasks = [(name, task) for name in (_SCALED, _PAIR) for task in study.tasks.values() if name in task.policies]
-    texts = []
-    for name, task in tasks:
-        each = task.excess(name)
-        spread = f"{_excess(each.low)} to {_excess(each.high)}"
-        texts.append(f"“{name}” in {task.name} {_excess(each.median)} ({spread}; {against_base(task, name)})")
+    """Whether HiF8 and FP8 train: their losses with scales, and every claim that compares the two formats."""
+    texts, missing = [], []
+    for name in (_SCALED, _PAIR):
+        trained = [task for task in study.tasks.values() if name in task.policies]
+        texts += [
+            f"“{name}” in {task.name} {_bounds(task.excess(name))}, {against_base(task, name)}" for task in trained
+        ]
+        others = [task.name for task in study.tasks.values() if task not in trained]
+        missing += [f"“{name}” in {listing(others)}"] if others else []
     if not texts:
         return
-    seeds = counted(len(study.seeds), "seed")
-    text = f"Test loss with scales above that of {BASE}, median and range of {seeds}: {listing(texts)}."
+    text = f"Test loss with scales above that of {BASE}: {'; '.join(texts)}."
+    text += f" Not trained: {listing(missing)}." if missing else ""
     answers: dict[str, list[str]] = {}
     for claim in claims.CLAIMS:
         where = study.tasks.get(claim.task)
-        judged = claims.verdict(claim, where) if where and (claim.first, claim.second) == (_UNSCALED, _PAIR) else None
-        if judged:
-            words = _OWN_WORDS.get(judged.text, (judged.text,))[0]
-            mean = "" if math.isnan(judged.mean) else f" ({_excess(judged.mean)})"
-            answers.setdefault(claim.text.rstrip("."), []).append(f"{words} in {claim.task}{mean}")
-    section.find(" ".join([text, *(f"“{claim}”: {listing(known)}." for claim, known in answers.items())]), "Training")
+        judged = where and claims.verdict(claim, where)
+        if where and judged and claim.first.startswith("hif8") and claim.second.startswith("e4m3/e5m2"):
+            words = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
+            pair = f"“{claim.first}” against “{claim.second}” in {claim.task}"
+            excess = _bounds(where.excess(claim.first, claim.second))
+            answers.setdefault(claim.text.rstrip("."), []).append(f"{pair} {excess}, {words}")
+    text = " ".join([text, *(f"“{claim}”: {'; '.join(known)}." for claim, known in answers.items())])
+    section.find(text, "Training")
+
+
+def _bounds(excess: Figure) -> str:
+    """The mean and its bounds."""
+    ends = f" ({_excess(excess.low)} to {_excess(excess.high)})" if excess.low < excess.high else ""
+    return f"{_excess(excess.median)}{ends}"
 
 
 def against_base(task: Task, name: str) -> str:
@@ -204,7 +225,7 @@ def _task(section: Section, study: Study, task: Task) -> None:
         "operands other than zero that became zero, and that were out of range, in one of the recorded iterations of "
         "the first seed, skipped ones included. Skipped: iterations whose gradients were not used, because they "
         "overflowed; in the seed with the most. The area is that of one MAC for all products, which selects between "
-        "two formats by pins; scaling is not part of it."
+        "two formats by pins, measured with the training unless the report has it; scaling is not part of it."
     )
     section.table(f"Policies, {title}", head, body, note)
 
@@ -242,23 +263,27 @@ def _area_charts(section: Section, task: Task, areas: Mapping[str, Figure]) -> N
 def _area_chart(
     section: Section, task: Task, areas: Mapping[str, Figure], accumulator: str, excess: Mapping[str, Figure]
 ) -> None:
-    """The chart of an accumulator; none of fewer than two policies, of one seed or of one renaming."""
+    """The chart of an accumulator; none of fewer than three policies, of one seed or of one renaming."""
     finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
-    if len(finite) < 2 or not have_spreads([*(areas[name] for name in finite), *finite.values()]):
+    if len(finite) < 3 or not have_spreads([*(areas[name] for name in finite), *finite.values()]):
         return
     edge = best_formats({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit
     best = [f"{name} ({_excess(finite[name].median)}, {number(areas[name].median)} {unit})" for name in edge]
     others = [name for name in excess if name not in finite]
-    caption = f"No other policy has both a smaller MAC and a lower median loss than {listing(best)}."
-    caption += f" Not in the chart, because a loss was not finite: {listing(others)}." if others else ""
+    caption = f"No other policy has both a smaller MAC and a lower mean loss than {listing(best)}. "
+    caption = caption if len({areas[name].median for name in finite}) > 1 else ""  # else that says nothing of areas
+    finding = (
+        f"{caption}Not in the chart, because a loss was not finite: {listing(others)}." if others else caption.strip()
+    )
     points = {name: [(value.over(0.01), areas[name])] for name, value in finite.items()}
     labels = "loss above binary32's [%]", f"area of the MAC [{unit}]"
     policies = {name: task.policies[name].policy for name in points}
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
     chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    section.chart_finding(f"{caption} Open marks: policies with scaling.", chart)
+    section.chart(f"{finding} Open marks: policies with scaling.".strip(), chart)
+    section.find(finding, is_caption=True)
 
 
 def _history_plot(section: Section, task: Task) -> None:

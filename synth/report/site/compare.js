@@ -42,6 +42,23 @@ function verdict(point, first) {
   return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
 }
 
+function ranged(point, first) {
+  const text = verdict(point, first), both = `${number(point.value)} against ${number(first.value)} ${point.of}`;
+  if (!text.endsWith("%")) return `${text === "no difference" ? "no difference within the spreads" : text} (${both})`;
+  const [least, most] = [point.low / first.high, point.high / first.low].map((ratio) => `${ratio > 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)}%`);
+  return `${text} (${least} to ${most}, ${both})`;
+}
+
+// Ratios jump from one limit to the next, and no limit is exact: those at all limits within 5% of the chosen one.
+function nearby(choices, metric, state) {
+  if (state.limit === null || metric === "delay") return "";
+  const limits = points.map(({ delay }) => delay).filter((delay) => delay && Math.abs(delay / state.limit - 1) < 0.05);
+  const pairs = [0.95 * state.limit, ...limits].map((limit) => choices.map((choice) => chosen(choice, metric, { ...state, limit })));
+  const shares = pairs.filter(([a, b]) => a && b).map(([a, b]) => a.value / b.value - 1);
+  const ends = [Math.min(...shares), Math.max(...shares)].map(percent);
+  return shares.length && ends[0] !== ends[1] ? `, medians ${ends.join(" to ")} at limits within 5%` : "";
+}
+
 function command(choice, metric, state) {
   if (data.extras.includes(metric)) {
     const other = points.find((point) => point.metric === metric); // SNR and range of a format need only its name
@@ -63,10 +80,7 @@ function sentence(rows, state) {
   const lacking = (row) => [row, first].filter((each) => !costs.some((metric) => each[metric])).map((each) => each.choice);
   const texts = others.map((row) => {
     const known = costs.filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
-    const words = known.map((metric) => {
-      const text = verdict(row[metric], first[metric]);
-      return `${heads(state)[metric]} ${text === "no difference" ? "no difference within the spreads" : text}`;
-    });
+    const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}${nearby([row.choice, first.choice], metric, state)}`);
     return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
   });
   return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
@@ -153,7 +167,10 @@ function plot(rows, first, state) {
     return { type: "bar", name: row.choice, x, y: values, text, textposition: "auto", insidetextanchor: "start", constraintext: "none", cliponaxis: false, error_y: errors, meta: place };
   });
   const layout = { height: 260, barmode: "group", yaxis: { title: { text: `ratio to ${first.choice}` }, rangemode: "tozero" }, xaxis: { showgrid: false, tickangle: 0 } };
-  draw(document.querySelector("#comparison .chart"), { title: "", data: traces, layout });
+  const box = document.querySelector("#comparison .chart"), isEmpty = !traces.some(({ x }) => x.length);
+  box.parentElement.hidden = document.querySelector("#compare .svg").disabled = isEmpty; // the sentence says why
+  if (isEmpty) box.dataset.drawn = "yes";
+  else draw(box, { title: "", data: traces, layout });
 }
 
 function csv() {

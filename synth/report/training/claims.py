@@ -3,18 +3,15 @@
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean, stdev
 
 from synth.report.training.plan import BASE
 from synth.report.training.results import Task
 
-REPRODUCED, NOT_REPRODUCED, INSIDE = "reproduced", "not reproduced", "inside the spread"
+REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 ONE_SEED, BOTH_DIVERGED = "no verdict from one seed", "no verdict, both diverged"
 
 MARGIN = 0.02
 """The share of a loss within which another one is the same, or no higher; beyond it, it is lower."""
-QUANTILES = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
-"""95% quantiles of Student's t distribution, from 1 degree of freedom; more seeds than 10 are taken for 10."""
 
 CAST, CALIBRATED = "cast", "calibrated"
 CAST_NAME, CALIBRATED_NAME = (f"{BASE}, then hif8 {kind}" for kind in (CAST, CALIBRATED))
@@ -58,11 +55,9 @@ class Verdict:
 def verdict(claim: Claim, task: Task) -> Verdict | None:
     """The verdict on a claim; None if the task lacks one of its policies.
 
-    From a seed, both policies have the same first weights and the same batches. So each seed has a ratio of losses. The
-    mean of the ratios' logarithms has two bounds, and the true mean is beyond each of them with a probability of 5%
-    (Student's t). ``NO_HIGHER`` and ``ALIKE`` are reproduced if both bounds are within :data:`MARGIN`, and not if both
-    are beyond it; ``LOWER`` is reproduced if both are lower by more than the margin, and not if both are higher. A loss
-    that is not finite is higher than all others.
+    The bounds are those of :meth:`Task.excess`. ``NO_HIGHER`` and ``ALIKE`` are reproduced if both are within
+    :data:`MARGIN`, and not if both are beyond it; ``LOWER`` is reproduced if both are lower by more than the margin,
+    and not if both are higher.
     """
     if not {claim.first, claim.second} <= task.policies.keys():
         return None
@@ -75,19 +70,17 @@ def verdict(claim: Claim, task: Task) -> Verdict | None:
     if any(diverged):
         holds = diverged[1] and claim.relation is not Relation.ALIKE
         return Verdict(REPRODUCED if holds else NOT_REPRODUCED)
-    logarithms = [math.log(first / second) for first, second in pairs]
-    distance = QUANTILES[min(len(pairs) - 2, len(QUANTILES) - 1)] * stdev(logarithms) / math.sqrt(len(pairs))
-    mean = fmean(logarithms)
-    low, high, most = mean - distance, mean + distance, math.log1p(MARGIN)
+    excess = task.excess(claim.first, claim.second)
+    low, high, most, least = excess.low, excess.high, MARGIN, 1 / (1 + MARGIN) - 1
     match claim.relation:
         case Relation.LOWER:
-            holds, fails = high < -most, low > 0
+            holds, fails = high < least, low > 0
         case Relation.NO_HIGHER:
             holds, fails = high <= most, low > most
         case Relation.ALIKE:
-            holds, fails = -most <= low and high <= most, low > most or high < -most
-    shares = (math.expm1(value) for value in (mean, low, high))
-    return Verdict(REPRODUCED if holds else NOT_REPRODUCED if fails else INSIDE, *shares)
+            holds, fails = least <= low and high <= most, low > most or high < least
+    text = REPRODUCED if holds else NOT_REPRODUCED if fails else UNDECIDED
+    return Verdict(text, excess.median, low, high)
 
 
 _HIF8 = "HiFloat8 paper"
