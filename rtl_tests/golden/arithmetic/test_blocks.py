@@ -414,12 +414,14 @@ def test_a_special_number_spoils_its_block_only(scale, spoiled, special):
     np.testing.assert_array_equal(scales[others], plain[1][others])
 
 
-def test_16_bit_floats_are_the_same_numbers():
-    x = blocks(50, 16, seed=6)
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", [*FORMATS, "posit8_1"])
+def test_16_bit_floats_are_the_same_numbers(name, policy):
+    x = np.concatenate([blocks(200, 16, seed=6), at_thresholds(200, 16, seed=6)])
     for kind in (np.float16, ml_dtypes.bfloat16):
         with np.errstate(over="ignore"):
             short = x.astype(kind)
-        results = [golden.quantize_block(y, "e2m1") for y in (short, short.astype(np.float32))]
+        results = [golden.quantize_block(y, name, policy=policy) for y in (short, short.astype(np.float32))]
         for ours, same in zip(*results, strict=True):
             np.testing.assert_array_equal(ours, same)
 
