@@ -123,7 +123,8 @@ def for_tools(text: str, edits: Iterable[tuple[int, int, str]] = ()) -> str:
     OpenSTA knows no ``//`` comments, ABC takes marks of comments in strings for comments and knows no line end before a
     brace, and Yosys knows no blanks behind the mark of a continued line. ``edits`` are places and their new texts.
     """
-    pieces, place = [], 0
+    pieces: list[str] = []
+    place = 0
     for start, end, new in sorted(edits):
         pieces += text[place:start], new
         place = end
