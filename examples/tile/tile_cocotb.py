@@ -43,14 +43,14 @@ async def products(dut):
     cocotb.start_soon(model.watch())
     await ClockCycles(dut.clk, 2)
     dut.rst.value = 0
-    wanted = []
+    expected = []
     for count in LENGTHS:
         a, b = rng.integers(0, 256, (ROWS, count)), rng.integers(0, 256, (count, COLUMNS))
         await left.send(a.T.ravel().tolist())  # a beat for each column of A
         await right.send(b.ravel().tolist())
         sums = golden.matmul(a, b, FORMAT, accumulator="exact", terms=unit.terms)
-        wanted.append(unit.encode(sums, "binary32"))
-    for product in wanted:
+        expected.append(unit.encode(sums, "binary32"))
+    for product in expected:
         frame = await rows.recv()
         np.testing.assert_array_equal(frame.tdata, product.ravel())
     assert model.products == len(LENGTHS)
