@@ -17,7 +17,7 @@ STUDIED := .venv/.studied
 # Python keeps its bytecode, also where the environment says no: the tests start hundreds of commands.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy study ranking speed verilog \
+.PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy references study ranking speed verilog \
   exhaustive mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
@@ -53,6 +53,9 @@ dots: $(READY)       ## measure dot products by lanes, accumulator and format fo
 	$(BIN)/python -m synth.studies.readme
 energy: $(READY)       ## measure energies by format, delay and data for the report (a quarter of an hour; it resumes)
 	$(BIN)/python -m synth.studies.energies
+	$(BIN)/python -m synth.studies.readme
+references: $(READY)       ## measure int8, binary16 and bfloat16 beside other formats, and roundings (an hour; it resumes)
+	$(BIN)/python -m synth.studies.references
 	$(BIN)/python -m synth.studies.readme
 study: $(STUDIED)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
 	$(BIN)/python -m examples.training

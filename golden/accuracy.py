@@ -22,7 +22,7 @@ from golden.refusal import BadKind, BadValue, check_choice, check_integer
 from golden.rounding import codes_of, grid, round_to_grid
 from golden.rows import DEFAULT_RANDOM_BITS, Overflow, Rounding
 from golden.validation import MAX_WIDTH
-from golden.wide import wide
+from golden.wide import check_wide, wide
 
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -130,7 +130,11 @@ class Errors(NamedTuple):
 
 
 def rounding_errors(
-    name: str | Format, x: NDArray[Any], rounding: str | None = None, random_bits: int = DEFAULT_RANDOM_BITS
+    name: str | Format,
+    x: NDArray[Any],
+    rounding: str | None = None,
+    random_bits: int = DEFAULT_RANDOM_BITS,
+    source: str | Format | None = None,
 ) -> Errors:
     """Bias of a rounding on data, the bias's standard error, the largest error, and the signal-to-noise ratio.
 
@@ -149,9 +153,15 @@ def rounding_errors(
         Default: the format's.
     random_bits : int
         Width of the random words of stochastic roundings.
+    source : str or Format, optional
+        A wide format: ``x`` are its bits, in an array of unsigned integers.
     """
     fmt = _single(name)
-    source, raw = bits_of("x", as_array("x", x))
+    if source is None:
+        source, raw = bits_of("x", as_array("x", x))
+    else:
+        source = check_wide("source", source)
+        raw = source.as_codes(as_array("x", x), "x")
     magnitude = np.abs(source.decode(raw))
     counted = (magnitude > 0) & (magnitude <= fmt.largest)
     if not counted.any():

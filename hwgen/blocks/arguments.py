@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from inspect import Parameter, Signature, signature
 from operator import or_
@@ -20,11 +20,12 @@ from golden.refusal import BadValue, about, check_choice, check_flag, check_inte
 from golden.wide import ACCUMULATORS, POSITIVE, check_bulk_lanes
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS
-from hwgen.datapath.multiplier import Multiplier, lanes_of
+from hwgen.datapath.compress import PARTIAL, PRODUCTS, prefix_sum
+from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS, SPEED
+from hwgen.datapath.multiplier import Lane, Multiplier, lanes_of
 from hwgen.datapath.ports import flag_word, sum_ports
 from hwgen.datapath.product import ProductShape, Scale
-from hwgen.datapath.rows import SumShape, sum_with
+from hwgen.datapath.rows import SumShape, excess, sum_with
 from hwgen.datapath.summation import sum_product_shape, summed
 from hwgen.datapath.sums import sticky_specials
 from hwgen.netlist.component import Checked
@@ -151,8 +152,10 @@ class Accumulating(Checked):
 
     def _check_speed(self) -> None:
         """Refuse to build for speed what was not written, or not measured, for it."""
-        if self.accumulator not in WIDE:
-            need = f"an accumulator that rounds each sum, not {self.accumulator!r}"
+        is_exact = self.is_dot and self.exact is not None
+        if self.accumulator not in WIDE and not is_exact:
+            others = ", or exact," if self.is_dot else ","
+            need = f"an accumulator that rounds each sum{others} not {self.accumulator!r}"
         elif self.fabric != ASIC:
             need = f"fabric {ASIC!r}, not {self.fabric!r}: it has no carry chains"
         elif self.is_dot and (bits := SumShape(self._layout, self.lanes).sum_bits) > MAX_FAST_BITS:
@@ -164,7 +167,9 @@ class Accumulating(Checked):
 
     @property
     def _layout(self) -> ProductShape:
-        """The shape of the products that are added to an accumulator other than ``exact``."""
+        """The shape of the products that are added to an accumulator."""
+        if self.exact is not None:
+            return ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
         return sum_product_shape(self.a_format, self.b_format, self.accumulator)
 
     @property
@@ -217,14 +222,19 @@ class Accumulating(Checked):
     def _add_exact(self, m: Module) -> None:
         """Drive the outputs with an accumulator that is ``exact`` plus all products, in fixed point."""
         assert self.exact is not None
-        layout = ProductShape.of(self.a_format, self.b_format, normalized=False, scale_bits=self.scale_bits)
-        width = self.exact.value_width
+        layout, width = self._layout, self.exact.value_width
         spare = int(self.has_overflow or self.has_flags)  # an empty accumulator has room for all lanes
         shape = SumShape(layout, self.lanes, fabric=self.fabric)
-        lanes = lanes_of(m, self, layout, self.lanes, shape, finite=True, flags=self.has_flags)
+        is_fast = self.optimize == SPEED
+        partial = is_fast and layout.of_integers
+        words = {"finite": True, "flags": self.has_flags, "partial": partial, "adders": is_fast and not partial}
+        lanes = lanes_of(m, self, layout, self.lanes, shape, **words)
         value = named(m, "value", self.acc_in[:width])
         wide_value = Cat(value, value[-1].replicate(spare))
-        total = sum_with(m, [lane.row for lane in lanes], shape, wide_value, width + spare)
+        if is_fast:
+            total = self._prefix_sum(m, lanes, shape, wide_value)
+        else:
+            total = sum_with(m, [lane.row for lane in lanes], shape, wide_value, width + spare)
         products = [lane.product for lane in lanes]
         classes = [(product.sign, product.is_inf & ~product.is_nan, product.is_nan) for product in products]
         specials, opposite = sticky_specials(m, self.acc_in[width:], classes)
@@ -235,6 +245,15 @@ class Accumulating(Checked):
             return flag_word(zero, zero, no_room, invalid)
 
         self._add_outputs(m, Cat(total[:width], specials), no_room, flags)
+
+    def _prefix_sum(self, m: Module, lanes: Sequence[Lane], shape: SumShape, value: Value) -> Value:
+        """``value`` plus the products of all lanes, by full adders and a parallel prefix."""
+        if not lanes[0].partial:
+            rows, constant = [(0, lane.row) for lane in lanes], -self.lanes << shape.product_bits
+            return prefix_sum(m, rows, constant, value, len(value), PRODUCTS)
+        size, count = self.a_format.width, self.b_format.width
+        rows = [(place, lane.row.word_select(place, size)) for lane in lanes for place in range(count)]
+        return prefix_sum(m, rows, -self.lanes * excess(size, count), value, len(value), PARTIAL)
 
     def _factor(self, m: Module) -> Scale:
         """What all products are multiplied by."""

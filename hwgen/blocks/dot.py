@@ -41,8 +41,9 @@ class Dot(Accumulating, wiring.Component):
     fabric : str
         ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
     optimize : str
-        ``area`` or ``speed``: with ``speed``, which needs an accumulator that rounds each sum and fabric ``asic``, the
-        first 1 is found beside the sum (docs/fast.md has delays and areas); the bits are the same.
+        ``area`` or ``speed``; the bits are the same, and docs/fast.md has delays and areas. ``speed`` needs fabric
+        ``asic``, and an accumulator that rounds each sum, whose first 1 is found beside the sum, or ``exact``, where
+        full adders compress the bits of all products, of integers their partial products.
 
     Members
     -------

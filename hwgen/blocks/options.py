@@ -110,8 +110,12 @@ FABRIC = Option(
 _TWO_PATHS = "Optimized for speed: two paths, one for a shift before the addition and one for a shift after it"
 BESIDE = "Optimized for speed: the places that a {0} is shifted by are found beside the {0}"
 
+_PREFIX = "Optimized for speed: full adders compress all bits to two rows, which a parallel prefix adds"
+
 
 def _fast(core: Any) -> str:
+    if core.exact is not None:
+        return _PREFIX
     if core.is_dot and not core.is_floated:
         return BESIDE.format("sum")
     return _TWO_PATHS

@@ -1,4 +1,4 @@
-"""Sums in carry-save form: two rows whose sum is the number, so that adding to it takes no carry from end to end."""
+"""Sums of many bits by full adders, to two rows: in carry-save form these are the number, else they are added."""
 
 import itertools
 from collections.abc import Sequence
@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Value
 
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.fast.prefix import total
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.book import chapter
 
 Bit = tuple[int, Value]
 """A bit and when it arrives, in delays of an XOR."""
 
-FIRST, PRODUCTS, LAST = 0, 4, 100
-"""Arrival of a state that is there from the start, of the products, and of a state that comes after their sum."""
+FIRST, PARTIAL, PRODUCTS, LAST = 0, 1, 4, 100
+"""Arrival of a state that is there from the start, of partial products, of products, and of a state after their sum."""
 
 
 def compressed_sum(
@@ -50,6 +51,25 @@ def compressed_sum(
     return first, second
 
 
+def prefix_sum(
+    m: Module, rows: Sequence[tuple[int, Value]], constant: int, acc: Value, width: int, arrival: int
+) -> Value:
+    """``acc``, a constant, and rows that begin at some place: their sum, modulo ``2**width``.
+
+    The rows arrive together. Full adders make two rows, and a parallel prefix adds them.
+    """
+    chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
+    columns: list[list[Bit]] = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
+    for column, bit in zip(columns, acc, strict=True):
+        column.append((FIRST, bit))
+    for start, row in rows:
+        for column, bit in zip(columns[start:], row, strict=False):
+            column.append((arrival, bit))
+    first, second = _compressed(m, columns, 2, early_halves=True)
+    chapter(m, f"Add: total {width} bits in two's complement, by parallel prefix")
+    return total(m, "total", first, second)
+
+
 def multiplied(m: Module, a: Value, b: Value) -> Value:
     """The product of two numbers without sign."""
     columns: list[list[Bit]] = [[] for _ in range(len(a) + len(b))]
@@ -60,22 +80,27 @@ def multiplied(m: Module, a: Value, b: Value) -> Value:
     return product
 
 
-def _compressed(m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "") -> list[Value]:
+def _compressed(
+    m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "", *, early_halves: bool = False
+) -> list[Value]:
     """``count`` rows with the same sum, modulo 2 to the number of columns.
 
-    In each column, the three bits that arrive first go into a full adder; two that are left, into a half adder.
+    In each column, the three bits that arrive first go into a full adder; two that are left, into a half adder. With
+    ``early_halves``, of two rows, the half adder of an odd number of bits is the first one, as in Oklobdzija's method
+    (IEEE Transactions on Computers 45, 1996): the last full adder would delay its carry and sum.
     """
     rows: list[list[Value]] = [[] for _ in range(count)]
     for place, column in enumerate(columns):
         for number in itertools.count():
-            if len(column) <= count:
+            if len(column) <= count and not isinstance(column[0][1], Const):
                 break
             column.sort(key=lambda bit: bit[0])
-            times, bits = zip(*column[:3], strict=True)
+            size = 2 if early_halves and number == 0 and len(column) % 2 else 3
+            times, bits = zip(*column[:size], strict=True)
             total, carry = _added(bits)
-            last = times[-1]
+            last = times[-1] - (size == 2 and isinstance(bits[0], Const))  # x + 1 takes no gates
             time = max(times[1] + len(bits) - 2, last)  # a full adder's sum has two XORs, the second for the last bit
-            column[:3] = [(time + 1, named(m, f"{prefix}sum_{place}_{number}", total))]
+            column[:size] = [(time + 1, named(m, f"{prefix}sum_{place}_{number}", total))]
             if place + 1 < len(columns):
                 columns[place + 1].append((last + 1, named(m, f"{prefix}carry_{place + 1}_{number}", carry)))
         for row, value in itertools.zip_longest(rows, (bit for _, bit in column), fillvalue=Const(0, 1)):
@@ -87,7 +112,7 @@ def _added(bits: Sequence[Value]) -> tuple[Value, Value]:
     """Sum and carry of two or three bits; the first may be a constant 1."""
     first, second, *others = bits
     if not others:
-        return first ^ second, first & second
+        return (~second, second) if isinstance(first, Const) else (first ^ second, first & second)
     (third,) = others
     if isinstance(first, Const):
         return ~(second ^ third), second | third

@@ -17,7 +17,7 @@ from hwgen.datapath.goal import ASIC
 from hwgen.datapath.operand import Operand
 from hwgen.datapath.ports import code, code_ports, code_widths
 from hwgen.datapath.product import ProductShape, product_signature
-from hwgen.datapath.rows import SumShape, finite_row, integer_row, product_row
+from hwgen.datapath.rows import SumShape, finite_row, integer_row, partial_products, product_row
 from hwgen.netlist.book import NOTE, chapter
 from hwgen.netlist.parts import Repeated
 
@@ -104,7 +104,8 @@ class Lane(Repeated, Multiplier):
 
     Without a shape there is no row. With ``negates`` there is a port ``negate``, which negates the row; with ``masks``
     there is a port ``enable``, without which the row is 0. With ``finite`` the row of a product that is not finite is
-    also 0, otherwise it is any number.
+    also 0, otherwise it is any number. With ``partial`` the product is one of integers, and the row its partial
+    products side by side.
     """
 
     part = "lane"
@@ -119,17 +120,19 @@ class Lane(Repeated, Multiplier):
         finite: bool = False,
         flags: bool = False,
         adders: bool = False,
+        partial: bool = False,
     ):
-        self.shape, self.negates, self.masks, self.finite = shape, negates, masks, finite
-        self.identity = layout, shape, negates, masks, finite, flags, adders
+        self.shape, self.negates, self.masks, self.finite, self.partial = shape, negates, masks, finite, partial
+        self.identity = layout, shape, negates, masks, finite, flags, adders, partial
         formats = " and ".join(dict.fromkeys(operand.fmt.name for operand in (layout.a, layout.b)))
         self.heading, self.summary = "Lanes: exact products", f"one lane, the exact product of two codes of {formats}"
         if shape is not None:
-            self.heading += f"; row {shape.row_bits} bits, bit 0 weighs 2^{shape.lsb_exponent}"
+            bits = layout.a.fmt.width * layout.b.fmt.width if partial else shape.row_bits
+            self.heading += f"; row {bits} bits" + ("" if partial else f", bit 0 weighs 2^{shape.lsb_exponent}")
             self.summary += ", and its row in the sum"
         controls = {"negate": In(1)} if negates else {}
         controls |= {"enable": In(1)} if masks else {}
-        row = {} if shape is None else {"row": Out(shape.row_bits)}
+        row = {} if shape is None else {"row": Out(bits)}
         super().__init__(layout, flags=flags, adders=adders, controls=controls, others=row)
 
     def elaborate(self, platform: object) -> Module:
@@ -137,7 +140,9 @@ class Lane(Repeated, Multiplier):
         m, product = super().elaborate(platform), self.product
         if self.shape is None:
             return m
-        if self.layout.of_integers and self.shape.fabric == ASIC and not (self.negates or self.adders):
+        if self.partial:
+            row = Cat(partial_products(m, "row", self.a, self.b))
+        elif self.layout.of_integers and self.shape.fabric == ASIC and not (self.negates or self.adders):
             row = integer_row(m, "row", self.a, self.b)
         elif self.finite:
             row = finite_row(m, "row", product, self.shape, ~self.enable if self.masks else None)
@@ -160,12 +165,14 @@ def lanes_of(
     finite: bool = False,
     flags: bool,
     adders: bool = False,
+    partial: bool = False,
 ) -> list[Lane]:
     """A :class:`Lane` for each of ``count`` pairs of a component's codes, with the same scale and the same controls."""
     lanes = []
     for number in range(count):
         negates, masks = negate is not None and shape is not None, enable is not None
-        lane = Lane(layout, shape, negates=negates, masks=masks, finite=finite, flags=flags, adders=adders)
+        words = {"negates": negates, "masks": masks, "finite": finite, "adders": adders, "partial": partial}
+        lane = Lane(layout, shape, flags=flags, **words)
         m.submodules[f"lane_{number}"] = lane
         lanes.append(lane)
         if layout.scale_bits:

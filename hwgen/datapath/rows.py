@@ -148,23 +148,36 @@ def _distance(m: Module, prefix: str, exponent: Value, shape: SumShape) -> tuple
     return named(m, f"{prefix}distance", exponent + (offset + spare), bits), spare
 
 
-def integer_row(m: Module, name: str, a: Value, b: Value) -> Value:
-    """The row of a product of two integers in two's complement.
+def partial_products(m: Module, name: str, a: Value, b: Value) -> list[Value]:
+    """Rows of as many bits as ``a``, one for each bit of ``b``: together more than the product of two integers.
 
-    Baugh and Wooley: a partial product p of one sign bit is worth -p * 2**k = ~p * 2**k - 2**k. The constants of all of
-    them, and that of the row's inverted sign, are a single one. Synthesis merges the sums of all lanes.
+    Baugh and Wooley: a partial product p of one sign bit is worth -p * 2**k = ~p * 2**k - 2**k. What the rows are worth
+    more is :func:`excess`.
     """
     size = f"{len(a)} x {len(b)} bits in two's complement"
     chapter(m, f"Fixed point of {name}: {size}; partial products of one sign bit are inverted")
-    width = len(a) + len(b)
     rows: list[Value] = []
     for place, bit in enumerate(b):
         is_sign = place == len(b) - 1
         bits = [~(other & bit) if is_sign else other & bit for other in a[:-1]]
         last = a[-1] & bit if is_sign else ~(a[-1] & bit)
-        rows.append(Cat(Const(0, place), named(m, f"{name}_of_bit_{place}", Cat(*bits, last))))
-    constant = (1 << width - 1) - ((1 << len(a) - 1) - 1 << len(b) - 1) - ((1 << len(b) - 1) - 1 << len(a) - 1)
-    return sum([Const(constant, width), *rows])[:width]
+        rows.append(named(m, f"{name}_of_bit_{place}", Cat(*bits, last)))
+    return rows
+
+
+def excess(a_bits: int, b_bits: int) -> int:
+    """What the :func:`partial_products` of integers of some widths are worth more than the product."""
+    return ((1 << a_bits - 1) - 1 << b_bits - 1) + ((1 << b_bits - 1) - 1 << a_bits - 1)
+
+
+def integer_row(m: Module, name: str, a: Value, b: Value) -> Value:
+    """The row of a product of two integers in two's complement: the sum of its partial products.
+
+    Their constant and that of the row's inverted sign are a single one. Synthesis merges the sums of all lanes.
+    """
+    width = len(a) + len(b)
+    rows = [Cat(Const(0, place), row) for place, row in enumerate(partial_products(m, name, a, b))]
+    return sum([Const((1 << width - 1) - excess(len(a), len(b)), width), *rows])[:width]
 
 
 def moved_up(

@@ -23,6 +23,8 @@ SOME = [
     build("mac", "ocp_e4m3", accumulator="binary32", optimize="speed", flags=True),
     build("mac", "gc_1_0_7_b0", accumulator="dlfloat16", optimize="speed", flags=True),
     build("mac", "ocp_e4m3", "gc_1_2_5_b1", accumulator="bfloat16", scale_bits=10, optimize="speed", flags=True),
+    build("dot", "int8", accumulator="exact", lanes=8, optimize="speed"),
+    build("dot", "hif8", accumulator="exact", lanes=3, optimize="speed", flags=True),
 ]
 MORE = [
     build("mac", "e8m0", accumulator="bfloat16", optimize="speed"),
@@ -41,6 +43,13 @@ MORE = [
 CLOCKED = [
     build("mac", "e2m1", optimize="speed", stages=3, clock_enable=True),
     build("pe", "e2m1", accumulator="dlfloat16", optimize="speed", stages=2, interleave=2, flags=True),
+    build("pe", "int8", "int4", accumulator="exact", lanes=3, optimize="speed", stages=2),
+]
+SUMS = [
+    build("dot", "int4", accumulator="exact", lanes=1, optimize="speed", flags=True),
+    build("dot", "int8", "int4", accumulator="exact", lanes=3, terms=3, optimize="speed"),
+    build("dot", "e2m1", "ocp_e4m3", accumulator="exact", lanes=4, scale_bits=2, optimize="speed", flags=True),
+    exhaustive(build("dot", "int8", accumulator="exact", lanes=8, optimize="speed")),
 ]
 READOUTS = [
     build("readout", "ocp_e4m3", optimize="speed"),
@@ -63,10 +72,27 @@ def test_every_input_of_pipelines_and_processing_elements(design):
     assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
 
 
-@pytest.mark.parametrize("design", READOUTS, ids=lambda design: design.name)
-def test_every_input_of_readouts(design):
+@pytest.mark.parametrize("design", [*SUMS, *READOUTS], ids=lambda design: design.name)
+def test_every_input_of_exact_sums_and_readouts(design):
     evidence = check(design)
     assert (evidence.verdict, evidence.cases) == (EQUAL, evidence.inputs)
+
+
+@pytest.mark.parametrize(
+    ("net", "fault"),
+    [
+        ("sum_3_0", "a[3:0] == 4'h6"),
+        ("carry_5_0", "acc_in[5] & b[0]"),
+        ("total_generate_3_down_to_2", "total_half_sum[7]"),
+        ("total", "18'h20 & {18{total_propagate[4] & ~total_generate[4]}}"),
+    ],
+)
+def test_a_fault_of_an_exact_sum_is_found(net, fault):
+    design = build("dot", "int4", accumulator="exact", lanes=3, optimize="speed")
+    text = design.verilog()
+    broken, count = re.subn(rf"(wire (?:\[17:0\] )?{net} =\s+)([^;]+);", rf"\1({fault}) ^ (\2);", text)
+    assert count == 1
+    assert check(design, broken).verdict == DIFFERENT
 
 
 @pytest.mark.parametrize(
@@ -176,15 +202,20 @@ def test_headers_state_how(block, options, how):
                 {"accumulator": "exact", "optimize": "speed"},
                 "optimize 'speed' needs an accumulator that rounds each sum, not 'exact'",
             )
-            for component in (Mac, Adder, Pe, Dot)
+            for component in (Mac, Adder, Pe)
         ),
         *(
             (
                 component,
                 {"accumulator": "aligned13", "optimize": "speed"},
-                "optimize 'speed' needs an accumulator that rounds each sum, not 'aligned13'",
+                f"optimize 'speed' needs an accumulator that rounds each sum{others}, not 'aligned13'",
             )
-            for component in (Mac, Dot, Pe)
+            for component, others in ((Mac, ""), (Dot, ", or exact"), (Pe, ""))
+        ),
+        (
+            Dot,
+            {"b_format": "e8m0", "accumulator": "exact", "optimize": "speed"},
+            "optimize 'speed' needs products whose sum has at most 160 bits, not 274 as with 'ocp_e4m3' and 'e8m0'",
         ),
         *(
             (

@@ -31,6 +31,7 @@ from synth.proof.floated import FloatedDotProof
 from synth.proof.lanes import MAX_HELD_BITS
 from synth.proof.linear import RandomProof
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
+from synth.proof.prefix import PrefixDotProof
 from synth.proof.rounded import RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.truncated import AlignedDotProof
@@ -89,7 +90,8 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
     if isinstance(core, Pe) and core.carry_save:
         return CarrySaveProof
     if core.accumulator == "exact":
-        return ExactDotProof if core.is_dot or is_wide else ExactProof
+        exact = PrefixDotProof if core.optimize == SPEED else ExactDotProof
+        return exact if core.is_dot or is_wide else ExactProof
     if core.accumulator == RVBNA:
         return BulkDotProof
     is_aligned = core.accumulator not in WIDE

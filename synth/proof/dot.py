@@ -318,7 +318,7 @@ class ExactDotProof(SumProof):
 
     def _check_word(self, total: Sequence[int]) -> None:
         unit, width = self.unit, self.unit.value_width
-        form = linear_form(self.netlist, total)
+        form = self._form(total)
         *parts, others = self.lanes.split(form.terms)
         value = {net: 1 << place for place, net in enumerate(self.acc_nets[:width])}
         value[self.acc_nets[width - 1]] = -(1 << width - 1) % form.modulus
@@ -327,6 +327,10 @@ class ExactDotProof(SumProof):
         self.check_lanes(form, parts, unit.lsb_exponent)
         if len(total) > width and self.largest_sum > form.modulus // 2:
             raise NotShownError("the sum is too short for the largest one")
+
+    def _form(self, total: Sequence[int]) -> LinearForm:
+        """What a word is the sum of."""
+        return linear_form(self.netlist, total)
 
     @property
     def largest_sum(self) -> int:

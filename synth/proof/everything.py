@@ -226,6 +226,7 @@ def _fast(blocks: Sequence[str]) -> Iterator[Design]:
     yield from fast("dot", ["ocp_e4m3"], accumulator="binary32", lanes=8, block_scale="e8m0")
     yield from fast("dot", ["ocp_e4m3"], accumulator="binary32", lanes=32)
     yield from fast("dot", ["hif8"], accumulator="binary16", lanes=2, scale_bits=3, flags=True)
+    yield from fast("dot", ["int4", "int8", "ocp_e4m3"], accumulator="exact", lanes=[3, 8])
 
 
 def _flags(blocks: Iterable[str]) -> Iterator[Design]:

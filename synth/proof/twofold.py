@@ -61,12 +61,13 @@ def linear_form_of_rows(netlist: Netlist, word: Sequence[int]) -> LinearForm:
     while True:
         form = linear_form(netlist, word)
         odd = [net for net, weight in form.terms.items() if 2 * weight == form.modulus and net >= netlist.first_gate]
-        odd = [net for net in odd if netlist.gates[net - netlist.first_gate].kind == "XOR"]
+        odd = [net for net in odd if netlist.gates[net - netlist.first_gate].kind in ("XOR", "NOT")]
         if not odd:
             return form
         gates = list(netlist.gates)
         for place in (net - netlist.first_gate for net in odd):
-            gates[place] = Gate(SUM, (0, *gates[place].pins))
+            pins = gates[place].pins
+            gates[place] = Gate(SUM, (*range(3 - len(pins)), *pins))  # ~x is the last bit of 1 + x
         netlist = replace(netlist, gates=tuple(gates))
 
 

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, training
 from synth.report.data import Report
 from synth.report.figures import both, counted, listing
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
 from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
-from synth.report.sections import Chart, Section
+from synth.report.sections import Chart, Section, Table
 from synth.studies.ratios import widths
 
 ONE_SAMPLE = (
@@ -18,20 +18,29 @@ ONE_SAMPLE = (
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
 PAGES = {
-    "area": ("Area", ("mac", "parts", "accumulators", "options")),
+    "area": ("Area", ("mac", "references", "parts", "accumulators", "options")),
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
     "dots": ("Dot products", ("dots",)),
-    "encoders": ("Encoders and rounding", ("encoders",)),
+    "encoders": ("Encoders and rounding", ("encoders", "roundings")),
     "training": ("Training", ("training",)),
     "papers": ("Claims of papers", ("claims",)),
     "method": ("Method and proofs", ("method", "evidence", "failures")),
 }
 """Pages: their titles, and their chapters."""
-SUBJECTS = ("Accuracy for area", "Rounding", "Training", "Exact accumulators", "Dot products", "Energy", "Speed")
+SUBJECTS = (
+    "References",
+    "Accuracy for area",
+    "Rounding",
+    "Training",
+    "Exact accumulators",
+    "Dot products",
+    "Energy",
+    "Speed",
+)
 """Findings of chapters that the first page may have, the most important first."""
-_FINDINGS = 5
+_FINDINGS = 6
 
 
 class Answer(NamedTuple):
@@ -66,6 +75,7 @@ class Content:
         report, measured, names = self.report, self.measured, self.report.formats
         known = (
             blocks.macs(measured),
+            references.section(report),
             blocks.parts(measured),
             blocks.accumulators(measured),
             blocks.options(measured),
@@ -75,6 +85,7 @@ class Content:
             accuracy.digits(report.accuracy),
             dots.section(report),
             blocks.encoders(measured),
+            references.roundings(report),
             # part of whole reports
             training.section(report.study, names, report.rows) if report.study or report.dots else None,
             papers.claims(measured),
@@ -176,6 +187,13 @@ class Content:
         known = ((chart, section) for section in self.sections for chart in reversed(section.charts))
         shown = {pair[1].anchor: pair for pair in known if words.get(pair[1].anchor, "\n") in pair[0].title}
         return [(*pair, self.address(pair[1]).partition("#")[0]) for pair in shown.values()]
+
+    @cached_property
+    def tables(self) -> list[tuple[Section, Table]]:
+        """Tables of the first page, with their chapters."""
+        return [
+            (section, table) for section in self.sections if section.anchor == "references" for table in section.tables
+        ]
 
     @property
     def verified(self) -> str:

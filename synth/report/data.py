@@ -17,6 +17,7 @@ from synth.studies import study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
 from synth.studies.ratios import Ratio
+from synth.studies.references import References
 from synth.studies.speeds import Speeds
 
 
@@ -115,7 +116,14 @@ class Accuracy:
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
-_PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
+_PARTS: dict[str, Any] = {
+    "accuracy": Accuracy,
+    "dots": Dots,
+    "energies": Energies,
+    "references": References,
+    "speeds": Speeds,
+    "study": Study,
+}
 """Attributes that are the content of a file."""
 
 
@@ -138,6 +146,7 @@ class Report:
     ratios: Mapping[str, Ratio] | None = None
     dots: Dots | None = None
     energies: Energies | None = None
+    references: References | None = None
     speeds: Speeds | None = None
     study: Study | None = None
     left: int = 0
@@ -241,7 +250,9 @@ def with_earlier(
     """
     known = {(row.name, row.place) for row in report.rows}
     rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
-    studied = (row for study in (report.speeds, report.energies, report.dots) if study for row in study.rows)
+    studied = (
+        row for study in (report.speeds, report.energies, report.references, report.dots) if study for row in study.rows
+    )
     stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
     kept = tuple(recorded) if left else ()

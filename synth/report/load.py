@@ -13,10 +13,16 @@ from synth.report.training.results import Study
 from synth.studies.areas import Areas
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
+from synth.studies.references import References
 from synth.studies.speeds import Speeds
 
 dots, energies, speeds = Dots.load, Energies.load, Speeds.load
 """The results of the studies that are part of the program."""
+
+
+def references() -> References | None:
+    """The study of references, if it was measured."""
+    return References.load() if References.file.exists() else None
 
 
 def areas() -> tuple[Row, ...]:

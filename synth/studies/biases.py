@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import golden
+from golden.accuracy import Errors
 from synth.report.figures import Figure
 
 
@@ -30,6 +31,14 @@ def biases(name: str, rounding: str) -> dict[str, Figure]:
     command = f'python -c "import golden; from synth.studies.biases import biases; print({call})"'
     errors = {kind: golden.rounding_errors(name, x, rounding).bias for kind, x in _data(name).items()}
     return {kind: Figure(bias, bias, bias, command=command) for kind, bias in errors.items()}
+
+
+@cache
+def errors(name: str, rounding: str, source: str) -> Errors:
+    """Bias and largest error of a rounding of Gaussian numbers of a source to a format."""
+    normal = _data(name)["Gaussian numbers"] / 8
+    bits = normal.view(np.uint32) if source == "binary32" else golden.get(source).codes(normal)
+    return golden.rounding_errors(name, bits, rounding, source=source)
 
 
 def better(name: str, rounding: str, base: str) -> tuple[list[str], list[str]]:

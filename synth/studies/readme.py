@@ -27,6 +27,7 @@ from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.chapters import blocks, energy, training
+from synth.report.chapters import references as beside
 from synth.report.data import Report
 from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
@@ -39,6 +40,7 @@ from synth.studies.areas import Areas
 from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, STEP, Dots, dot
 from synth.studies.energies import Energies
 from synth.studies.fast import Limit, front, limits
+from synth.studies.references import References
 from synth.studies.script import status
 from synth.studies.speeds import BLOCKS, Speeds
 from synth.studies.study import text_of
@@ -100,6 +102,11 @@ def section(data: Measured) -> str:
     columns = [*macs.values(), data.part("multiplier", "cyclonev")]
     rows = ((name, *(_cell(column[name]) for column in columns)) for name in ranked(columns[0]))
     return _paragraphs(fill(text, 120), image, table("", head, rows))
+
+
+def references(data: References | None) -> str:
+    """The lines of README on int8, binary16 and bfloat16 beside other formats."""
+    return "" if data is None else "\n" + _paragraphs(fill(beside.sentence(data), 120), beside.units(data))
 
 
 def _cell(value: Figure) -> str:
@@ -255,7 +262,7 @@ def main(arguments: Sequence[str]) -> None:
         Areas.file.write_text(text_of(results(report)), encoding="utf-8")
     data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
-    _insert(README, section(data))
+    _insert(README, section(data) + references(load.references()))
     _insert(ACCURACY, accuracy())
     _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))
