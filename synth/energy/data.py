@@ -85,7 +85,7 @@ def read(text: str) -> Data:
         raise BadValue("data", f"{text} cannot be read: {error.strerror or error}", ": ") from error
     except MemoryError as error:
         raise BadValue("data", f"{text} has an array that does not fit into memory", ": ") from error
-    except (ValueError, EOFError, SyntaxError, RecursionError, OverflowError, TokenError) as error:
+    except (ValueError, TypeError, EOFError, SyntaxError, RecursionError, OverflowError, TokenError) as error:
         raise BadValue("data", f"{text} is not an array of numbers in NumPy's format", ": ") from error
     if array.dtype.kind not in "iuf":
         raise BadValue("data", f"{text} must have real numbers, not {array.dtype}", ": ")

@@ -3,7 +3,7 @@
 import json
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
 
 from golden.refusal import BadValue, read_bytes
-from hwgen.tools.files import write_files, write_whole
+from hwgen.tools.files import check_writable, write_files, write_whole, writing
 from synth.area.digest import fingerprint, sha256
 
 EMITTED = "emitted"
@@ -135,16 +135,18 @@ def write_verdicts(file: Path, rows: Collection[VerdictRow]) -> None:
 
 
 class EvidenceStore:
-    """A folder with one file for each record; a folder that cannot be written to is refused."""
+    """A folder with one file for each record."""
 
     def __init__(self, folder: Path):
         self.folder = folder
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
+
+    def check_writable(self, names: Iterable[str]) -> None:
+        """Refuse a folder that cannot be created or written to, or where records of these names cannot be stored."""
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
                 pass
-        except OSError as error:
-            raise BadValue("folder", f"{str(folder)!r} cannot be written to: {error.strerror}", ": ") from None
+        check_writable(self.folder, [self.path(name).name for name in names])
 
     def path(self, name: str) -> Path:
         return self.folder / f"{name}.json"

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -82,6 +83,28 @@ def test_a_killed_tool_is_not_an_error_of_its_input(output, status, ending, monk
         yosys.run("", {}, ["a.json"])
     assert str(caught.value) == f"Yosys did not write a.json: {ending}"
     assert caught.value.killed
+
+
+def test_a_full_disk_is_no_result(monkeypatch):
+    """The tool cuts its files off then, and succeeds."""
+    rooms = iter([yosys.ROOM, yosys.ROOM - 1])
+    monkeypatch.setattr(yosys.shutil, "disk_usage", lambda _: SimpleNamespace(free=next(rooms)))
+    with pytest.raises(OSError, match="fewer than 16 MiB are free for temporary files"):
+        yosys.run("tee -o a.txt version", {}, ["a.txt"])
+
+
+def test_a_file_that_is_too_long_is_no_result(tmp_path):
+    """With a limit of the size of files, the tool would cut them off and succeed."""
+    script = (
+        "import resource\n"
+        "from hwgen.tools import yosys\n"
+        "yosys.version()\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))\n"
+        "text = 'module m(input [999:0] a, output [999:0] y); assign y = ~a; endmodule'\n"
+        "yosys.run('read_verilog m.v; synth; write_json m.json', {'m.v': text}, ['m.json'])\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.stderr.endswith("YosysError: Yosys did not write m.json: it was killed\n")
 
 
 def hwgen(*words, limit=resource.RLIM_INFINITY, cwd=None, **environment):

@@ -59,7 +59,7 @@ def test_results_keep_their_order(tmp_path):
     assert json.dumps(store.get("a")) == '{"synch": [{"area": 1, "alm": 2}], "amap": []}'
 
 
-@pytest.mark.parametrize("value", ["{", "", "3.5", '{"amap": 3}', "0 {}", "[" * 100_000, b"\xff\x00"])
+@pytest.mark.parametrize("value", ["{", "", "3.5", '{"amap": 3}', "0 {}", "[" * 100_000, b"\xff\x00", 5])
 def test_a_value_that_is_no_result_is_measured_again(tmp_path, value):
     store = Store(tmp_path / "store")
     with closing(sqlite3.connect(tmp_path / "store")) as other, other:
@@ -67,6 +67,14 @@ def test_a_value_that_is_no_result_is_measured_again(tmp_path, value):
     assert store.get("a") is None
     store.put("a", 1)
     assert store.get("a") == 1
+
+
+def test_a_result_of_another_key_is_measured_again(tmp_path):
+    store = Store(tmp_path / "store")
+    store.put("a", 1)
+    with closing(sqlite3.connect(tmp_path / "store")) as other, other:
+        other.execute("insert into results select 'b', value from results")
+    assert (store.get("a"), store.get("b")) == (1, None)
 
 
 def test_a_file_that_is_not_a_store_is_refused(tmp_path):

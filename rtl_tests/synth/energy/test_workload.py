@@ -149,8 +149,9 @@ def test_files_that_are_refused(array, problem, tmp_path):
         ("(1099511627776,)", "has an array that does not fit into memory"),
         ("(99999999999999999999999,)", "is not an array of numbers in NumPy's format"),
         ("(" * 5000, "is not an array of numbers in NumPy's format"),
+        ("(True, True)", "is not an array of numbers in NumPy's format"),
     ],
-    ids=["8 TiB", "beyond 64 bits", "deep"],
+    ids=["8 TiB", "beyond 64 bits", "deep", "booleans"],
 )
 def test_a_hostile_header_is_refused(shape, problem, tmp_path):
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()

@@ -421,7 +421,9 @@ def test_too_many_files_are_refused(tmp_path, monkeypatch, capsys):
     [
         ('`include "/dev/zero"', "", "--verilog: 'm.v' includes '/dev/zero', which is no regular file"),
         ("// x \ry", "", "--verilog: 'm.v' must not have a carriage return without a line feed"),
-        (f'`include "{"x" * 300}"', "--top m", "--verilog: m must not use `file_notfound .*"),
+        ('`include "nope.vh"', "--top m", "--verilog: 'm.v' includes 'nope.vh', which is not found"),
+        (f'`include "{"x" * 300}"', "", f"--verilog: 'm.v' includes '{'x' * 300}', which is not found"),
+        ('`ifndef x\n`include "nope.vh"\n`endif', "--top m", "--verilog: m must not use `file_notfound .*"),
         ("", f"-I {'x' * 300}", f"-I: '{'x' * 300}' is no folder"),
     ],
 )
