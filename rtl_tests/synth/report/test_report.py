@@ -45,6 +45,7 @@ from synth.report.write import render
 
 SECTIONS = {
     "mac": ("What a MAC costs", 2),
+    "references": ("Beside int8, binary16 and bfloat16", 0),
     "parts": ("The two parts of a MAC", 1),
     "accumulators": ("Exact against rounded accumulators", 2),
     "options": ("What options cost", 0),
@@ -54,6 +55,7 @@ SECTIONS = {
     "accuracy": ("The formats on real data", 1),
     "dots": ("Dot products: lanes, accumulators and blocks", 5),
     "encoders": ("Encoders, and what a rounding costs", 4),
+    "roundings": ("Roundings, and what random words cost", 0),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
     "method": ("How it was measured", 0),
@@ -167,6 +169,7 @@ def made_up_report():
         ratios=ratios,
         dots=load.dots(),
         energies=load.energies(),
+        references=load.references(),
         speeds=load.speeds(),
         study=Study.from_json(made_up_study(("digits",))),
     )
