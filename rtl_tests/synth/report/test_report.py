@@ -22,7 +22,7 @@ from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import load
 from synth.report import write as module
-from synth.report.chapters import method, papers
+from synth.report.chapters import method, papers, references
 from synth.report.chapters.papers import PRINTED
 from synth.report.content import _LIMITS, ONE_SAMPLE, PAGES, SUBJECTS, Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
@@ -298,9 +298,9 @@ def test_no_section_is_forgotten(content):
 
 
 def test_the_first_page_has_the_main_findings(data, content, folder):
-    """Five sentences with links to what they say; their subjects do not depend on their words."""
+    """Six sentences with links to what they say; their subjects do not depend on their words."""
     texts = [answer.text for answer in content.answers]
-    assert len(texts) == 5
+    assert len(texts) == 6
     assert texts[0].startswith(
         f"Area of a MAC into binary16 of hif8, against one for the pair {PAIR}: -6% (-6.9% to -4.4%; 150 against "
     )
@@ -312,16 +312,17 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
             limits = re.search(rf"{re.escape(ranged(first, second))} within ((\d+(, | and )?)+)", words)[1]
             assert str(limit) in re.findall(r"\d+", limits)
     assert texts[1].endswith("scripts are further apart, so that the sign may change with the limit.")
-    assert texts[2].startswith(
+    assert texts[2] == references.sentence(data.references)
+    assert texts[3].startswith(
         "Gates: ocp_e5m2 has the smallest MAC of the formats of 8 bits with an SNR of at least 30 dB at the best scale "
     )
-    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
-    assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
+    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[3]
+    assert texts[4].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
     exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
     first = "hif8 +60% (+58.5% to +61.1%; 93 bits), "
     assert exact.startswith(f"Gates: a MAC with an exact accumulator, compared with one into binary32: {first}")
     assert "a readout to binary32, " in exact
-    assert texts[4].startswith(
+    assert texts[5].startswith(
         "Test loss with scales above that of binary32, median and range of 3 seeds: “hif8, adaptive” in digits "
     )
     page = pages_of(folder)["index"]
