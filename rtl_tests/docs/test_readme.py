@@ -10,12 +10,20 @@ from synth.report import load
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, PAIR, REPORT_ACCUMULATOR
 from synth.studies import fast, readme
+from synth.studies.references import REFERENCES
 
 
 def test_figures_in_readme_match_the_data_file():
     shown = Measured(load.areas(), FORMATS)
     assert readme.section(shown) in (ROOT / "README.md").read_text()
     assert (ROOT / readme.PICTURE).read_text() == readme.picture(shown)
+
+
+def test_references_in_readme_match_the_study():
+    text = readme.references(load.references())
+    assert text in (ROOT / "README.md").read_text()
+    for name in (*REFERENCES, "hif8", "ocp_e4m3", "e5m2b1"):
+        assert f"\n| {name} |" in text
 
 
 def test_figures_of_accuracy_match_the_reference_model():

@@ -40,7 +40,7 @@ SUBJECTS = (
     "Speed",
 )
 """Findings of chapters that the first page may have, the most important first."""
-_FINDINGS = 5
+_FINDINGS = 6
 
 
 class Answer(NamedTuple):

@@ -35,6 +35,7 @@ class Point(NamedTuple):
     data: str = ""
     """Kind of data of an energy; empty for areas and delays."""
     seed: int = 1
+    renamings: int = DEFAULT_RENAMINGS
 
     @property
     def label(self) -> str:
@@ -49,9 +50,11 @@ class Point(NamedTuple):
         ``text`` is the design's Verilog.
         """
         if self.data:
-            (energy,) = energy_jobs(self.design, text, [self.target], read(self.data), portfolio=self.portfolio)
+            (energy,) = energy_jobs(
+                self.design, text, [self.target], read(self.data), portfolio=self.portfolio, renamings=self.renamings
+            )
             return replace(energy, timer=ABC)
-        (area,) = area_jobs(self.design, text, [self.target], self.portfolio)
+        (area,) = area_jobs(self.design, text, [self.target], self.portfolio, self.renamings)
         return replace(area, timer=ABC)
 
     @property
@@ -80,6 +83,7 @@ class Family(NamedTuple):
     targets: Sequence[str] = (GATES,)
     portfolio: str = DEFAULT_PORTFOLIO
     data: Sequence[str] = ("",)
+    renamings: int = DEFAULT_RENAMINGS
 
     def expand(self, formats: Mapping[str, Format] = _NONE) -> Iterator[Point]:
         """The points, in the order of the fields; ``formats`` are those that a name does not suffice for."""
@@ -87,7 +91,7 @@ class Family(NamedTuple):
         for name, values in product(self.formats, product(*choices)):
             design = build(self.kind, formats.get(name, name), **dict(zip(self.choices, values, strict=True)))
             for target, data in product(self.targets, self.data):
-                yield Point(design, target, self.portfolio, data)
+                yield Point(design, target, self.portfolio, data, renamings=self.renamings)
 
 
 class Block(NamedTuple):

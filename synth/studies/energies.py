@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from statistics import median
 from typing import ClassVar
 
 from hwgen.blocks.block import Design
@@ -80,11 +79,6 @@ def delay(row: Row) -> Figure:
 def area(row: Row) -> Figure:
     """The median area of a row."""
     return Figure.exact(row.medians["area"])
-
-
-def glitches(row: Row) -> float:
-    """The share of glitches in an energy."""
-    return 1 - row.medians["glitch_free"] / median(row.samples)
 
 
 if __name__ == "__main__":

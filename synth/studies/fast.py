@@ -154,7 +154,7 @@ class Sky130(Study):
     def jobs_on(cls, known: Libraries, store: Store) -> dict[str, list[Job]]:
         """The jobs of each point, one for each recipe."""
         todo: dict[str, list[Job]] = {}
-        for label, (design, target, portfolio, _, seed) in cls.labelled().items():
+        for label, (design, target, portfolio, _, seed, _) in cls.labelled().items():
             renamings = 1 if seed == AS_EMITTED else DEFAULT_RENAMINGS
             (job,) = area_jobs(design, verilog(design, store), [target], portfolio, renamings, known, seed)
             todo[label] = [replace(job, recipe=recipe) for recipe in RECIPES]

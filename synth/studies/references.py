@@ -36,6 +36,8 @@ SHARED, SHARING = (8, 32), "bfloat16"
 PORT, REGISTER = "port", "lfsr"
 _RANDOM: dict[str, Any] = {"rounding": "stochastic", "random_bits": 14, "random": (PORT, REGISTER)}
 _DATA = (DEFAULT_DATA,)
+_FEW = 2
+"""Renamings of units of several lanes, which take minutes."""
 
 
 def unit(fmt: str, accumulator: str, lanes: int, *, registers: bool) -> Point:
@@ -65,13 +67,13 @@ class References(Study):
         Family("mac", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
         Family("pe", FORMATS, {"accumulator": ACCUMULATORS}, data=_DATA),
         *(
-            Family(kind, tuple(names), {"accumulator": accumulator, "lanes": LANES}, data=_DATA)
+            Family(kind, tuple(names), {"accumulator": accumulator, "lanes": LANES}, data=_DATA, renamings=_FEW)
             for accumulator, names in ((EXACT, [name for name in FORMATS if name != LONG]), (ROUNDED_SUM, FORMATS))
             for kind in ("dot", "pe")
         ),
         Family("encoder", (ROUNDED,), {"source": SOURCES, "rounding": PLAIN}, data=_DATA),
         Family("encoder", (ROUNDED,), {"source": SOURCES, **_RANDOM}, data=_DATA),
-        Family("quantizer", (ROUNDED,), {"source": SHARING, "lanes": SHARED, **_RANDOM}, data=_DATA),
+        Family("quantizer", (ROUNDED,), {"source": SHARING, "lanes": SHARED, **_RANDOM}, data=_DATA, renamings=_FEW),
     )
 
 

@@ -69,7 +69,7 @@ class Study:
 
     def curve(self, point: Point) -> list[Row]:
         """The rows of a point; none if the file does not have it."""
-        return self._by_point.get((point.design.name, *point[1:]), [])
+        return self._by_point.get((point.design.name, *point[1:5]), [])
 
     def row(self, point: Point) -> Row:
         """The row of a point that is no curve."""

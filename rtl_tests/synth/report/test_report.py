@@ -22,7 +22,7 @@ from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
 from synth.report import load
 from synth.report import write as module
-from synth.report.chapters import method, papers
+from synth.report.chapters import method, papers, references
 from synth.report.chapters.speed import LIMITS
 from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
 from synth.report.data import Accuracy, Ratio, Report, assemble
@@ -45,6 +45,7 @@ from synth.report.write import render
 
 SECTIONS = {
     "mac": ("What a MAC costs", 2),
+    "references": ("Beside int8, binary16 and bfloat16", 0),
     "parts": ("The two parts of a MAC", 1),
     "accumulators": ("Exact against rounded accumulators", 2),
     "options": ("What options cost", 0),
@@ -54,6 +55,7 @@ SECTIONS = {
     "accuracy": ("The formats on real data", 1),
     "dots": ("Dot products: lanes, accumulators and blocks", 5),
     "encoders": ("Encoders, and what a rounding costs", 4),
+    "roundings": ("Roundings, and what random words cost", 0),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
     "method": ("How it was measured", 0),
@@ -167,6 +169,7 @@ def made_up_report():
         ratios=ratios,
         dots=load.dots(),
         energies=load.energies(),
+        references=load.references(),
         speeds=load.speeds(),
         study=Study.from_json(made_up_study(("digits",))),
     )
@@ -301,9 +304,9 @@ def test_no_section_is_forgotten(content):
 
 
 def test_the_first_page_has_the_main_findings(data, content, folder):
-    """Five sentences with links to what they say; their subjects do not depend on their words."""
+    """Six sentences with links to what they say; their subjects do not depend on their words."""
     texts = [answer.text for answer in content.answers]
-    assert len(texts) == 5
+    assert len(texts) == 6
     assert texts[0].startswith(
         f"Area of a MAC into binary16 of hif8, against one for the pair {PAIR}: -6% (-6.9% to -4.4%; 150 against "
     )
@@ -319,12 +322,13 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
         assert f"{words} {ranged(first, second).rstrip(')')}; {number(first.median)} against " in texts[0]
     assert texts[1].startswith(f"Gates, area of a MAC into binary16: hif8 against {PAIR} within the same limit is -")
     assert f" Gates, energy of a MAC into binary16: hif8 against {PAIR} within the same limit is -" in texts[1]
-    assert texts[2].startswith(
+    assert texts[2] == references.sentence(data.references)
+    assert texts[3].startswith(
         "Gates, of 2 measured formats and pairs of 8 bits with an SNR of at least 30 dB of Gaussian data at the best "
         "scale: ocp_e5m2 has the smallest MAC "
     )
-    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[2]
-    assert texts[3].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
+    assert " Of 9 bits, e5m3_nosub is the smallest (" in texts[3]
+    assert texts[4].startswith("hif8 encoder with hybrid rounding, compared with ties_to_away: -55% (")
     exact = next(each.text for section in content.sections for each in section.findings if each.subject[:5] == "Exact")
     first = "hif8 +50% (+49.4% to +50.6%; 600 against 400 NAND2; 89 bits against 32), "
     assert exact.startswith(f"Gates, processing element with an exact accumulator against one with binary32: {first}")
@@ -333,7 +337,7 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
         "251) for ocp_e4m3. Where many units share a readout, exact saves area for ocp_e4m3; otherwise take it for "
         "sums that must not depend on their order, not for area."
     )
-    assert texts[4].startswith("Test loss with scales above that of binary32: “hif8, adaptive” in digits ")
+    assert texts[5].startswith("Test loss with scales above that of binary32: “hif8, adaptive” in digits ")
     page = pages_of(folder)["index"]
     for answer in content.answers:
         assert f'<li>{escape(answer.text)} <a href="{escape(answer.link)}">Figure</a></li>' in page
@@ -370,7 +374,8 @@ def test_a_smallest_is_that_of_all_that_its_chart_shows(content):
 
 def test_every_module_behind_a_figure_is_counted(data, content, folder):
     """Those of the studies, too; each without a verdict is named on the page, and no other one."""
-    shown = [*data.rows, *data.dots.rows, *data.speeds.rows, *data.energies.rows]
+    studies = (data.dots, data.speeds, data.energies, data.references)
+    shown = [*data.rows, *(row for study in studies for row in study.rows)]
     modules = {(row.component, row.name, row.verilog_sha256) for row in shown}
     names = {row.name for row in shown}
     others = [row for row in data.study.rows.values() if row.name not in names]
@@ -545,9 +550,8 @@ def single(row):
 
 def without_studies(report, rows):
     """The report without what was measured before it, with these rows."""
-    return Content(
-        replace(report, rows=tuple(rows), renamings=1, dots=None, energies=None, speeds=None, study=None, accuracy=None)
-    )
+    none = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "accuracy"))
+    return Content(replace(report, rows=tuple(rows), renamings=1, **none))
 
 
 def cells(content):
@@ -624,7 +628,7 @@ def test_studies_within_the_program_have_spreads():
 
 def test_files_of_results_are_small():
     files = {*ROOT.glob("docs/*.json"), *ROOT.glob("synth/report/*.json")} - {*ROOT.glob("docs/*.schema.json")}
-    assert len(files) == 7
+    assert len(files) == 8
     assert sum(file.stat().st_size for file in files) < 300_000
 
 

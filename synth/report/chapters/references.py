@@ -28,8 +28,9 @@ def section(report: Report) -> Section | None:
         f"Beside {listing(study.REFERENCES)}",
         "What the papers compare their formats with, as operands of the same units: a MAC, a dot product of "
         f"{LANES} lanes, and both with the registers of a processing element.",
-        note="Energies are measured as in the chapter on energy, on the netlist of the smallest area. An exact "
-        f"accumulator has no readout here; that of {study.LONG} is too long for {LANES} lanes to be measured.",
+        note="Energies are measured as in the chapter on energy, on the netlist of the smallest area, units of several "
+        f"lanes with fewer renamings. A dash was not measured; the exact accumulator of {study.LONG} is too long for "
+        f"{LANES} lanes. An exact accumulator has no readout here.",
         command="make references",
     )
     section.warn_of_other_tool("The figures of this section are", data.tool, report.tool)
@@ -38,10 +39,8 @@ def section(report: Report) -> Section | None:
     return section
 
 
-def _costs(data: References, point: Point, lanes: int) -> tuple[Figure, Figure] | None:
-    """Area and energy of a product, if they were measured."""
-    if not data.curve(point):
-        return None
+def _costs(data: References, point: Point, lanes: int = 1) -> tuple[Figure, Figure]:
+    """Area and energy of a lane."""
     row = data.row(point)
     return area(row).over(lanes), figure(row).over(lanes)
 
@@ -60,11 +59,8 @@ def units(data: References) -> Table:
     ]
     body = []
     for name in study.FORMATS:
-        known = [
-            (_costs(data, unit(name, accumulator, lanes, registers=registers), lanes))
-            for accumulator, lanes, registers in cases
-        ]
-        body.append((name, *(_cell(*each) if each else None for each in known)))
+        points = ((unit(name, into, lanes, registers=registers), lanes) for into, lanes, registers in cases)
+        body.append((name, *(_cell(*_costs(data, *each)) if data.curve(each[0]) else None for each in points)))
     caption = f"A product by format: area in NAND2, below it energy in C·V², {_TITLE}"
     return table(caption, ("format", *head), body)
 
@@ -75,22 +71,19 @@ def _cell(size: Figure, energy: Figure) -> Cell:
 
 def sentence(data: References) -> str:
     """What formats cost relative to their references, in area and energy."""
-    texts = []
-    for name, words in _NAMES.items():
-        own, shares = _pe(data, name), []
-        for base in study.REFERENCES:
-            both = zip(own, _pe(data, base), strict=True)
-            shares.append(" and ".join(compared(value, other) for value, other in both))
-        texts.append(f"{words} {listing(shares)}")
-    return (
-        f"A product in a processing element of {LANES} lanes into {study.ROUNDED_SUM}, its area and energy against "
-        f"{listing(study.REFERENCES)}: {'; '.join(texts)}."
-    )
-
-
-def _pe(data: References, name: str) -> tuple[Figure, Figure]:
-    point = unit(name, study.ROUNDED_SUM, LANES, registers=True)
-    return area(data.row(point)), figure(data.row(point))
+    parts = []
+    for accumulator in study.ACCUMULATORS:
+        points = {name: unit(name, accumulator, 1, registers=True) for name in study.FORMATS}
+        costs = {name: _costs(data, point) for name, point in points.items() if data.curve(point)}
+        bases = [name for name in study.REFERENCES if name in costs]
+        texts = []
+        for name, words in _NAMES.items():
+            changes = (
+                listing([compared(costs[name][place], costs[base][place]) for base in bases]) for place in (0, 1)
+            )
+            texts.append("{} {} area and {} energy".format(words, *changes))
+        parts.append(f"into {accumulator}, against {listing(bases)}: {'; '.join(texts)}")
+    return f"A processing element {'; and '.join(parts)}."
 
 
 def roundings(report: Report) -> Section | None:
@@ -103,9 +96,8 @@ def roundings(report: Report) -> Section | None:
         "Roundings, and what random words cost",
         f"Encoders of {ROUNDED} by source and rounding: costs, the largest error in units of the last place (ulps), "
         "and the mean change of magnitudes (bias) of Gaussian numbers.",
-        note="A register makes 14 bits a lane from a shift register of 32 bits (docs/random.md). Shared by several "
-        f"lanes, its part is that of a quantizer from {study.SHARING}, divided by the lanes. Errors of stochastic "
-        "rounding count all random words.",
+        note="Random words come from a shift register of 32 bits (docs/random.md). Where several lanes share one, it "
+        f"is in a quantizer from {study.SHARING}. Errors of stochastic rounding count all random words.",
         command="make references",
     )
     body = [row for source in study.SOURCES for row in _roundings(data, source)]
@@ -123,25 +115,16 @@ def _roundings(data: References, source: str) -> Iterator[tuple[object, ...]]:
         row, error = data.row(point), errors(ROUNDED, rounding, source)
         change = number_cell(error.bias, "+.2%")
         yield source, name, area(row), row.medians["period_fo4"], figure(row), error.largest, change
-    row, error = data.row(stochastic(source, PORT)), errors(ROUNDED, "stochastic", source)
-    for lanes in study.SHARED:
-        more = _generator(data, lanes)
-        total = (number(value + part) for value, part in zip((area(row).median, figure(row).median), more, strict=True))
-        size, energy = total
-        change = number_cell(error.bias, "+.2%")
-        yield source, f"stochastic, a register for {lanes} lanes", size, "–", energy, error.largest, change
-
-
-def _generator(data: References, lanes: int) -> tuple[float, float]:
-    """Area and energy of random words per lane."""
-    source = study.SHARING if lanes else study.SOURCES[0]
-    with_register, without = (data.row(stochastic(source, place, lanes)) for place in (REGISTER, PORT))
-    share = max(lanes, 1)
-    size = (area(with_register).median - area(without).median) / share
-    return size, (figure(with_register).median - figure(without).median) / share
 
 
 def _generators(data: References) -> str:
-    costs = {"alone": _generator(data, 0)} | {f"for {lanes} lanes": _generator(data, lanes) for lanes in study.SHARED}
-    texts = [f"{number(size)} NAND2 and {number(energy)} C·V² {words}" for words, (size, energy) in costs.items()]
-    return f"Random words of 14 bits take, a lane: {listing(texts)}."
+    """What random words take: the difference between modules with and without a register."""
+    texts = []
+    for lanes, source in ((1, study.SOURCES[0]), *((lanes, study.SHARING) for lanes in study.SHARED)):
+        points = [stochastic(source, place, lanes * (lanes > 1)) for place in (REGISTER, PORT)]
+        if all(map(data.curve, points)):
+            (size, energy), (least, rest) = (_costs(data, point, lanes) for point in points)
+            differences = size.median - least.median, energy.median - rest.median
+            size_text, energy_text = map(number, differences)
+            texts.append(f"{size_text} NAND2 and {energy_text} C·V² {'alone' if lanes == 1 else f'of {lanes} lanes'}")
+    return f"The register of 14 random bits takes, a lane: {listing(texts)}."
