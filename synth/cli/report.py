@@ -81,7 +81,7 @@ def report(arguments: argparse.Namespace) -> int:
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
         others: dict[str, Any] = {
-            **({"dots": load.dots(), "energies": load.energies(), "speeds": load.speeds()} if measures else {}),
+            **({name: getattr(load, name)() for name in load.STUDIES} if measures else {}),
             **({"study": study} if measures or arguments.study is not None else {}),
         }
         earlier, recorded = (load.areas(), ledger.recorded(modules)) if measures else ((), [])

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, speed, tiles, training
 from synth.report.data import Report
 from synth.report.figures import counted, listing, number, ranged
 from synth.report.measured import Measured
@@ -22,7 +22,7 @@ PAGES = {
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
-    "dots": ("Dot products", ("dots",)),
+    "dots": ("Dot products and tiles", ("dots", "tiles")),
     "encoders": ("Encoders and rounding", ("encoders",)),
     "training": ("Training", ("training",)),
     "papers": ("Claims of papers", ("claims", "paper")),
@@ -79,6 +79,7 @@ class Content:
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
             dots.section(report),
+            tiles.section(report),
             blocks.encoders(measured),
             training.section(report.study, names) if report.study or report.dots else None,  # part of whole reports
             papers.claims(measured),

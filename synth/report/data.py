@@ -16,6 +16,7 @@ from synth.report.training.results import Study
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
 from synth.studies.speeds import Speeds
+from synth.studies.tiles import Tiles
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,14 @@ class Ratio:
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
-_PARTS: dict[str, Any] = {"accuracy": Accuracy, "dots": Dots, "energies": Energies, "speeds": Speeds, "study": Study}
+_PARTS: dict[str, Any] = {
+    "accuracy": Accuracy,
+    "dots": Dots,
+    "energies": Energies,
+    "speeds": Speeds,
+    "study": Study,
+    "tiles": Tiles,
+}
 """Attributes that are the content of a file."""
 
 
@@ -152,6 +160,7 @@ class Report:
     energies: Energies | None = None
     speeds: Speeds | None = None
     study: Study | None = None
+    tiles: Tiles | None = None
     left: int = 0
     """Jobs that are not finished: until they are, earlier figures stand for theirs."""
     is_stopped: bool = False
@@ -245,7 +254,9 @@ def with_earlier(
     """
     known = {(row.name, row.place) for row in report.rows}
     rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
-    studied = (row for study in (report.speeds, report.energies, report.dots) if study for row in study.rows)
+    studied = (
+        row for study in (report.speeds, report.energies, report.dots, report.tiles) if study for row in study.rows
+    )
     stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
     kept = tuple(recorded) if left else ()

@@ -14,8 +14,10 @@ from synth.studies.areas import Areas
 from synth.studies.dots import Dots
 from synth.studies.energies import Energies
 from synth.studies.speeds import Speeds
+from synth.studies.tiles import Tiles
 
-dots, energies, speeds = Dots.load, Energies.load, Speeds.load
+STUDIES = "dots", "energies", "speeds", "tiles"
+dots, energies, speeds, tiles = Dots.load, Energies.load, Speeds.load, Tiles.load
 """The results of the studies that are part of the program."""
 
 

@@ -53,6 +53,7 @@ SECTIONS = {
     "tradeoff": ("Area against accuracy", 2),
     "accuracy": ("The formats on real data", 1),
     "dots": ("Dot products: lanes, accumulators and blocks", 4),
+    "tiles": ("Tiles: formats in a matrix unit", 1),
     "encoders": ("Encoders, and what a rounding costs", 4),
     "training": ("Training in these formats, and the papers' claims about it", 3),
     "claims": ("The papers' other claims, measured", 0),
@@ -162,6 +163,7 @@ def made_up_report():
         dots=load.dots(),
         energies=load.energies(),
         speeds=load.speeds(),
+        tiles=load.tiles(),
         study=Study.from_json(made_up_study(("digits",))),
     )
 
@@ -498,7 +500,17 @@ def single(row):
 def without_studies(report, rows):
     """The report without what was measured before it, with these rows."""
     return Content(
-        replace(report, rows=tuple(rows), renamings=1, dots=None, energies=None, speeds=None, study=None, accuracy=None)
+        replace(
+            report,
+            rows=tuple(rows),
+            renamings=1,
+            dots=None,
+            energies=None,
+            speeds=None,
+            study=None,
+            tiles=None,
+            accuracy=None,
+        )
     )
 
 
@@ -563,20 +575,26 @@ def test_the_smallest_of_one_format_is_no_finding(data):
 
 def test_own_formats_are_named_where_a_study_lacks_them(data):
     content = Content(replace(data, formats=("hif8", "mine")))
-    for anchor in ("speed", "energy", "dots", "training"):
+    for anchor in ("speed", "energy", "dots", "tiles", "training"):
         section = next(section for section in content.sections if section.anchor == anchor)
         assert any(finding.text.startswith("Not in this study: mine. ") for finding in section.shown), anchor
 
 
 def test_studies_within_the_program_have_spreads():
     """Their chapters compare without asking for the number of samples."""
-    studies = [load.speeds().rows, load.energies().rows, load.dots().rows, load.study().rows.values()]
+    studies = [
+        load.speeds().rows,
+        load.energies().rows,
+        load.dots().rows,
+        load.tiles().rows,
+        load.study().rows.values(),
+    ]
     assert all(row.renamings > 1 for rows in studies for row in rows)
 
 
 def test_files_of_results_are_small():
     files = {*ROOT.glob("docs/*.json"), *ROOT.glob("synth/report/*.json")} - {*ROOT.glob("docs/*.schema.json")}
-    assert len(files) == 7
+    assert len(files) == 8
     assert sum(file.stat().st_size for file in files) < 300_000
 
 

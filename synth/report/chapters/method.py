@@ -41,7 +41,7 @@ def method(report: Report, measured: Measured) -> Section:
     )
     notes = ((column.title, column.unit, column.note) for column in measured.columns.values())
     section.table("Targets", ("target", "unit", "note"), notes)
-    studies = (study for study in (report.speeds, report.energies, report.dots) if study)
+    studies = (study for study in (report.speeds, report.energies, report.dots, report.tiles) if study)
     rows = [*report.rows, *(row for study in studies for row in study.rows)]
     names = dict.fromkeys(part for row in rows for part in row.format.split("+"))
     head = ("name", "bits", "exponent / fraction", "defined by")
