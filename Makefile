@@ -17,8 +17,8 @@ STUDIED := .venv/.studied
 # Python keeps its bytecode, also where the environment says no: the tests start hundreds of commands.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy references study ranking speed verilog \
-  exhaustive mutants readme clean
+.PHONY: help setup report test pytest lint ruff types docs bench limits fast dots energy references study ranking speed tiles \
+  verilog exhaustive mutants readme clean
 help:       ## print this list
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed -E 's/:.*##/\t/' | expand -t 14
 setup: $(TESTED)       ## install all pinned tools into .venv, and compile Yosys (once, about a minute)
@@ -61,6 +61,8 @@ study: $(STUDIED)       ## train small networks in many formats for the report: 
 	$(BIN)/python -m examples.training
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)
+tiles: $(READY)       ## measure tiles by format and size for the report (half an hour; it resumes)
+	$(BIN)/python -m synth.studies.tiles
 speed: $(TESTED)       ## measure area against delay of the MACs, also after place and route: build/speed/index.html
 	$(BIN)/hwgen sweep examples/speed.toml -o build/speed
 	$(BIN)/hwgen report --sweep build/speed/sweep.json -o build/speed

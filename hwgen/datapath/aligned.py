@@ -442,7 +442,7 @@ def _number_of(m: Module, name: str, bits: Sequence[Value]) -> Value:
 
 
 def _sum_of_columns(m: Module, rows: Sequence[tuple[Value, Value]], counted: int, keeps: Value, width: int) -> Value:
-    """The sum of rows of which the first ones are ``counted``: place by place, and then cut.
+    """The sum of rows, the first ``counted`` of them place by place before they are cut.
 
     Each place of a row that is cut has the row's sign, so there the number of ones is that of the signs.
     """

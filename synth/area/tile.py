@@ -41,6 +41,15 @@ class TileJob(Job):
         return cls(verilog=text, top=top, **fields)
 
     @classmethod
+    def around_parts(cls, *, verilog: str, top: str, **fields: Any) -> "TileJob":
+        """The job for what is around the parts, whose modules are left empty."""
+        head, *_ = re.split(rf"^module {top}_", verilog, maxsplit=1, flags=re.M)
+        parts = re.findall(rf"^module {top}_.*?\);$", verilog, re.M | re.S)
+        return cls(
+            verilog="\n".join([head, *(f"(* blackbox *)\n{part}\nendmodule" for part in parts)]), top=top, **fields
+        )
+
+    @classmethod
     def routed(cls, *, verilog: str, top: str, ports: tuple[Port, ...], **fields: Any) -> "TileJob":
         """The job that places and routes a tile by Yosys's own recipe."""
         widths = {way: sum(port.width for port in ports if port.direction == way) for way in ("input", "output")}

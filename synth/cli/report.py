@@ -80,7 +80,7 @@ def report(arguments: argparse.Namespace) -> int:
         outcomes: dict[Job, Outcome] = {}
         modules = {job.top: sha256(job.verilog) for job in jobs}
         others: dict[str, Any] = {
-            **({name: getattr(load, name)() for name in _STUDIES} if measures else {}),
+            **({name: getattr(load, name)() for name in load.STUDIES} if measures else {}),
             **({"study": study} if measures or arguments.study is not None else {}),
         }
         with about("--evidence"):
@@ -106,10 +106,6 @@ def report(arguments: argparse.Namespace) -> int:
     data = written()
     print(folder / "index.html")
     return max(print_failures([*outcomes.values()]), 0 if older is None else _compared(older, data.rows, above))
-
-
-_STUDIES = "dots", "energies", "references", "speeds"
-"""Studies whose results are part of the program, by their functions in :mod:`synth.report.load`."""
 
 
 class _Renewing(Progress):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, training
+from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, tiles, training
 from synth.report.data import Report
 from synth.report.figures import both, counted, listing
 from synth.report.measured import Measured
@@ -22,7 +22,7 @@ PAGES = {
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
-    "dots": ("Dot products", ("dots",)),
+    "dots": ("Dot products and tiles", ("dots", "tiles")),
     "encoders": ("Encoders and rounding", ("encoders", "roundings")),
     "training": ("Training", ("training",)),
     "papers": ("Claims of papers", ("claims",)),
@@ -84,6 +84,7 @@ class Content:
             accuracy.tradeoff(measured, report.ratios or {}),
             accuracy.digits(report.accuracy),
             dots.section(report),
+            tiles.section(report),
             blocks.encoders(measured),
             references.roundings(report),
             # part of whole reports

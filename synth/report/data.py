@@ -19,6 +19,7 @@ from synth.studies.energies import Energies
 from synth.studies.ratios import Ratio
 from synth.studies.references import References
 from synth.studies.speeds import Speeds
+from synth.studies.tiles import Tiles
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ _PARTS: dict[str, Any] = {
     "references": References,
     "speeds": Speeds,
     "study": Study,
+    "tiles": Tiles,
 }
 """Attributes that are the content of a file."""
 
@@ -149,6 +151,7 @@ class Report:
     references: References | None = None
     speeds: Speeds | None = None
     study: Study | None = None
+    tiles: Tiles | None = None
     left: int = 0
     """Jobs that are not finished: until they are, earlier figures stand for theirs."""
     is_stopped: bool = False
@@ -251,7 +254,10 @@ def with_earlier(
     known = {(row.name, row.place) for row in report.rows}
     rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
     studied = (
-        row for study in (report.speeds, report.energies, report.references, report.dots) if study for row in study.rows
+        row
+        for study in (report.speeds, report.energies, report.references, report.dots, report.tiles)
+        if study
+        for row in study.rows
     )
     stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])

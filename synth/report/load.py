@@ -15,14 +15,11 @@ from synth.studies.dots import Dots
 from synth.studies.energies import Energies
 from synth.studies.references import References
 from synth.studies.speeds import Speeds
+from synth.studies.tiles import Tiles
 
-dots, energies, speeds = Dots.load, Energies.load, Speeds.load
+STUDIES = "dots", "energies", "references", "speeds", "tiles"
+dots, energies, references, speeds, tiles = Dots.load, Energies.load, References.load, Speeds.load, Tiles.load
 """The results of the studies that are part of the program."""
-
-
-def references() -> References | None:
-    """The study of references, if it was measured."""
-    return References.load() if References.file.exists() else None
 
 
 def areas() -> tuple[Row, ...]:

@@ -54,6 +54,7 @@ SECTIONS = {
     "tradeoff": ("Area against accuracy", 2),
     "accuracy": ("The formats on real data", 1),
     "dots": ("Dot products: lanes, accumulators and blocks", 5),
+    "tiles": ("Tiles: formats in a matrix unit", 1),
     "encoders": ("Encoders, and what a rounding costs", 4),
     "roundings": ("Roundings, and what random words cost", 0),
     "training": ("Training in these formats, and the papers' claims about it", 3),
@@ -171,6 +172,7 @@ def made_up_report():
         energies=load.energies(),
         references=load.references(),
         speeds=load.speeds(),
+        tiles=load.tiles(),
         study=Study.from_json(made_up_study(("digits",))),
     )
 
@@ -550,7 +552,7 @@ def single(row):
 
 def without_studies(report, rows):
     """The report without what was measured before it, with these rows."""
-    none = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "accuracy"))
+    none = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "tiles", "accuracy"))
     return Content(replace(report, rows=tuple(rows), renamings=1, **none))
 
 
@@ -615,14 +617,20 @@ def test_the_smallest_of_one_format_is_no_finding(data):
 
 def test_own_formats_are_named_where_a_study_lacks_them(data):
     content = Content(replace(data, formats=("hif8", "mine")))
-    for anchor in ("speed", "energy", "dots", "training"):
+    for anchor in ("speed", "energy", "dots", "tiles", "training"):
         section = next(section for section in content.sections if section.anchor == anchor)
         assert any(finding.text.startswith("Not in this study: mine. ") for finding in section.shown), anchor
 
 
 def test_studies_within_the_program_have_spreads():
     """Their chapters compare without asking for the number of samples."""
-    studies = [load.speeds().rows, load.energies().rows, load.dots().rows, load.study().rows.values()]
+    studies = [
+        load.speeds().rows,
+        load.energies().rows,
+        load.dots().rows,
+        load.tiles().rows,
+        load.study().rows.values(),
+    ]
     assert all(row.renamings > 1 for rows in studies for row in rows)
 
 

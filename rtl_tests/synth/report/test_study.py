@@ -13,7 +13,7 @@ from synth.studies.areas import Areas
 from synth.studies.fast import Sky130
 from synth.studies.study import text_of
 
-STUDIES = [load.dots, load.speeds, load.energies, Sky130.load, Areas.load]
+STUDIES = [load.dots, load.speeds, load.energies, load.tiles, Sky130.load, Areas.load]
 
 
 def test_a_family_expands_in_the_order_of_its_fields():
