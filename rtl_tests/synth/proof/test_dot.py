@@ -477,7 +477,7 @@ def split(name, width):
 
 
 FLUSHED = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True)
-LEVELS = build("dot", "e2m1", accumulator="aligned6", lanes=2)
+LEVELS = build("dot", "ocp_e4m3", accumulator="aligned6", lanes=2)
 HOLES = {
     "a sum beside a scale of zero": (
         BLOCK,
@@ -516,8 +516,8 @@ HOLES = {
     "a level that other codes with the same product have": (
         LEVELS,
         (
-            r"(  wire largest_level_bit_3)",
-            r"  wire [2:0] fake = lane_0_level ^ {2'b0, a[2:0] == 3'h2 & b[2:0] == 3'h2};\n\1",
+            r"(  wire largest_level_bit_5)",
+            r"  wire [4:0] fake = lane_0_level ^ {4'b0, a[6:0] == 7'h38 & b[6:0] == 7'h38};\n\1",
         ),
         (r"\(lane_0_leads_to_bit_(\d) & lane_0_level\[(\d)\]\)", r"(lane_0_leads_to_bit_\1 & fake[\2])"),
         (r"lane_0_leads_to_bit_(\d) & \(lane_0_level\[(\d)\] \|", r"lane_0_leads_to_bit_\1 & (fake[\2] |"),
@@ -526,7 +526,7 @@ HOLES = {
         MX,
         (
             r"assign acc_out = \{sign_out, code_out\};",
-            r"assign acc_out = {sign_out, code_out ^ {acc_dominates & any_product & ~force_special"
+            r"assign acc_out = {sign_out, code_out ^ {acc_dominates & choose_sum"
             r" & ~(|total[16:13]), 30'b0}};",
         ),
     ),

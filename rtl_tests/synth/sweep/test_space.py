@@ -106,7 +106,10 @@ def test_explicit_defaults_change_nothing(kind, tmp_path):
     values = {name: value for name, value in choices.items() if value is not None}
     values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
     values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    assert {*choices} - {*values} <= {"random-bits", "block-scale", "policy", "center"}  # which no default has
+    without_default = {"random-bits", "block-scale", "policy", "center", "accumulator-rounding", "to"}
+    assert {*choices} - {*values} <= without_default
+        *"random-bits block-scale policy center accumulator-rounding to".split()
+    }  # no default
     for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
         path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
         designs.append([(design.name, design.options) for design in space.read(path).designs()])

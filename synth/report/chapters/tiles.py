@@ -33,7 +33,7 @@ def section(report: Report) -> Section | None:
     axis = f"area per element [{_PLACE.unit}]"
     section.chart("", charts.groups({"an element alone": alone, **sizes}, title, axis))
     for name, areas in {"processing elements": alone, f"{[*names][-1]} tiles": sizes[[*names][-1]]}.items():
-        section.find(smallest_sentence(areas, f"area per element of {name}", _PLACE.title))
+        section.find(smallest_sentence(areas, f"area per element of {name}", _PLACE.title, "formats"))
     base = FORMATS[0]
     head = ("", f"element alone [{_PLACE.unit}]", *names, *(f"{name}: around the elements" for name in names))
     body = (
