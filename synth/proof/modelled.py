@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import accumulate, cycle, islice
+from itertools import accumulate, cycle, islice, repeat
 
 import numpy as np
 
@@ -33,7 +33,7 @@ WORDS, BOUNDARIES = 1 << 13, 1 << 12
 
 Row = Mapping[str, int]
 """Values of ports."""
-Groups = Iterator[tuple[int, Planes]]
+Groups = Iterable[tuple[int, Planes]]
 """Held bits of groups of cases, and planes of the others: see :mod:`synth.proof.bitslice`."""
 
 
@@ -85,13 +85,8 @@ def compare(design: Design, netlist: Netlist, workers: int | None = None, cases:
     return done, ""
 
 
-# -- cases
-
-
 def _enumerated(sweep: Sweep, chunk: int) -> Groups:
-    running = sweep.running
-    for held in sweep.groups(chunk).tolist():
-        yield held, running
+    return zip(sweep.groups(chunk).tolist(), repeat(sweep.running), strict=False)
 
 
 def _random(design: Design) -> Callable[[int], Groups]:
@@ -99,19 +94,15 @@ def _random(design: Design) -> Callable[[int], Groups]:
     model, seed = reference(design), list(design.name.encode())
     with past_checking():
         near = model.near_stimuli(BOUNDARIES, np.random.default_rng(seed))
-    boundaries = np.tile(_planes(list(islice(cycle(near), BOUNDARIES)), model.arguments), 64 * WORDS // BOUNDARIES)
+    places = dict(zip(model.arguments, accumulate(model.arguments.values(), initial=0), strict=False))
+    cases = [sum(pins[name] << place for name, place in places.items()) for pins in islice(cycle(near), BOUNDARIES)]
+    columns = transposed(cases, sum(model.arguments.values()))
+    octets = b"".join(column.to_bytes(BOUNDARIES // 8, "little") for column in columns)
+    boundaries = np.tile(np.frombuffer(octets, "<u8").reshape(len(columns), -1), 64 * WORDS // BOUNDARIES)
 
     def batch(part: int) -> Groups:
         rng = np.random.default_rng([part, *seed])
         words = [rng.integers(0, 1 << 64, boundaries.shape, np.uint64) for _ in range(3 if part % 2 else 1)]
-        yield 0, boundaries ^ (words[0] & words[1] & words[2]) if part % 2 else words[0]
+        return [(0, boundaries ^ (words[0] & words[1] & words[2]) if part % 2 else words[0])]
 
     return batch
-
-
-def _planes(cases: Sequence[Row], widths: Mapping[str, int]) -> Planes:
-    """Bit planes of cases, a multiple of 64."""
-    places = dict(zip(widths, accumulate(widths.values(), initial=0), strict=False))
-    words = [sum(pins[name] << place for name, place in places.items()) for pins in cases]
-    octets = (column.to_bytes(len(cases) // 8, "little") for column in transposed(words, sum(widths.values())))
-    return np.frombuffer(b"".join(octets), "<u8").reshape(-1, len(cases) // 64)

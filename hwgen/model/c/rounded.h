@@ -23,7 +23,6 @@ static inline M_number M_aligned(const M_code *p, int count, int kept, int odd) 
 
 /* The sum, exact or rounded to odd; a zero is negative if all addends are. */
 static inline M_number M_total(const M_code *p, int count) {
-  uint8_t negative = 1;
 % if is_short
   M_number x = M_aligned(p, count, 58, 1);  /* only one addend can be cut: it is far below the last bit of the other */
 % else
@@ -31,8 +30,7 @@ static inline M_number M_total(const M_code *p, int count) {
   for (int i = 0; i < count; i++) M_add(&total, p[i].n, p[i].e - M_LSB, p[i].sign);
   M_number x = M_value(total);
 % endif
-  for (int i = 0; i < count; i++) negative &= p[i].sign;
-  if (!x.sig) x.sign = negative;
+  for (int i = 0; i < count && !x.sig; i++) x.sign = i ? x.sign & p[i].sign : p[i].sign;
   return x;
 }
 
