@@ -551,8 +551,8 @@ def single(row):
 
 def without_studies(report, rows):
     """The report without what was measured before it, with these rows."""
-    none = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "tiles", "accuracy"))
-    return Content(replace(report, rows=tuple(rows), renamings=1, **none))
+    studies = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "tiles", "accuracy"))
+    return Content(replace(report, rows=tuple(rows), renamings=1, **studies))
 
 
 def cells(content):
