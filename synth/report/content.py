@@ -198,7 +198,7 @@ class Content:
     @property
     def verified(self) -> str:
         """What is proved of the modules behind the figures."""
-        return f"{method.coverage(self.report)} {method.sentence(self.report.evidence)}".strip()
+        return method.coverage(self.report) if self.report.evidence else f"{method.UNCHECKED}."
 
     def cite(self, title: str) -> str:
         """A line to cite a figure, a table or the report."""

@@ -346,7 +346,6 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
         "Area against delay: MAC into binary16, built for area or for speed, Gates",
         "Loss against area: digits, binary32",
     ]
-    assert " Verdicts on 2 modules: 2 equal, 65,536 inputs evaluated, " in content.verified
     assert content.how.count(". ") == 3
     assert content.how.endswith(f"{data.tool}.")
     assert {finding.subject for section in content.sections for finding in section.findings} == {"", LIMITS, *SUBJECTS}

@@ -134,8 +134,9 @@ def encoders(measured: Measured) -> Section | None:
         modes = next(iter(gates.get(studied, {}).values()), {})
         if {second, "stochastic"} <= modes.keys():
             text += f" Against stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}."
-        text += f" {second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
         section.find(text if shares else "", "Rounding")
+        text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
+        section.find(text if shares else "")
     return section
 
 
