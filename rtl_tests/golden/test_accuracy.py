@@ -436,5 +436,9 @@ def test_errors_of_a_few_numbers():
     sentence = "x must have a number but 0 of at most 448, the largest value of ocp_e4m3"
     with pytest.raises(golden.BadValue, match=f"^{sentence}$"):
         golden.rounding_errors("ocp_e4m3", np.float32([0, 500]))
+    halves = x.astype(np.float16)
+    for rounding in ("ties_to_even", "stochastic"):
+        same = golden.rounding_errors("ocp_e4m3", halves.view(np.uint16), rounding, source="binary16")
+        assert same == golden.rounding_errors("ocp_e4m3", halves, rounding)
     with pytest.raises(golden.BadKind, match=r"^x must be a float32, float16 or bfloat16 array, not float64$"):
         golden.rounding_errors("ocp_e4m3", np.array([1.0]))

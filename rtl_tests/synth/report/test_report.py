@@ -549,8 +549,8 @@ def single(row):
 
 def without_studies(report, rows):
     """The report without what was measured before it, with these rows."""
-    none = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "accuracy"))
-    return Content(replace(report, rows=tuple(rows), renamings=1, **none))
+    studies = dict.fromkeys(("dots", "energies", "references", "speeds", "study", "accuracy"))
+    return Content(replace(report, rows=tuple(rows), renamings=1, **studies))
 
 
 def cells(content):
