@@ -69,9 +69,10 @@ class Adder(Accumulating, wiring.Component):
 
     Parameters
     ----------
-    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero, accumulator_rounding, random_bits,
-    optimize
+    a_format, b_format, accumulator, terms, scale_bits, overflow, flags, zero
         See :class:`hwgen.Mac`; the :class:`Multiplier` must have the same values of those that it also has.
+    accumulator_rounding, random_bits, optimize
+        See :class:`hwgen.Mac`.
 
     Members
     -------
