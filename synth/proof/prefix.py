@@ -37,14 +37,16 @@ class PrefixDotProof(ExactDotProof):
         )
         if not len(half) == len(generate) + 1 == len(propagate) + 2 == size:
             raise NotShownError("the nets of the parallel prefix are shorter than the sum")
+        adders = full_adders(self.netlist)
+        _check_apart(adders, half, generate)
         self._check_prefix(total, half, generate, propagate)
-        netlist, word = _chained(full_adders(self.netlist), half, (0, *generate))
+        netlist, word = _chained(adders, half, (0, *generate))
         _CompressedProof(self.design, netlist)._check_word(word)
 
     def _check_prefix(
         self, total: Sequence[int], half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]
     ) -> None:
-        """Show that a word is the sum of the half sums and of the carries of any two rows."""
+        """Show that a word is the sum of half sums and carries, if these are not both 1 in any place."""
         solver = Solver()
         halves, carries = solver.variable("half", len(half)), solver.variable("generate", len(generate))
         passes = halves[1 : len(generate)] + carries[1:]  # where both are never 1, the same as one or the other
@@ -61,6 +63,17 @@ class _CompressedProof(ExactDotProof):
 
     def _form(self, total: Sequence[int]) -> LinearForm:
         return linear_form_of_rows(self.netlist, total)
+
+
+def _check_apart(netlist: Netlist, half: Sequence[int], generate: Sequence[int]) -> None:
+    """Show that the half sum and the carry of a place are never both 1, as those of a full adder can be."""
+    gates = dict(enumerate(netlist.gates, netlist.first_gate))
+    for place, (bit, carry) in enumerate(zip(half, generate, strict=False)):
+        gate, other = gates.get(bit), gates.get(carry)
+        pins = gate.pins if gate is not None else ()
+        is_half_adder = 0 in pins and (gate, other) == (Gate(SUM, pins), Gate(CARRY, pins))
+        if not (0 in (bit, carry) or is_half_adder or gate == Gate("NOT", (carry,))):
+            raise NotShownError(f"the half sum and the carry of place {place} may both be 1")
 
 
 def _chained(netlist: Netlist, first: Sequence[int], second: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:

@@ -478,7 +478,17 @@ def split(name, width):
 
 FLUSHED = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, flags=True)
 LEVELS = build("dot", "ocp_e4m3", accumulator="aligned6", lanes=2)
+PREFIX = build("dot", "int4", accumulator="exact", lanes=2, optimize="speed")
 HOLES = {
+    "a full adder's outputs, which may both be 1, in place of two rows": (
+        PREFIX,
+        (r"wire carry_1_0 = acc_in\[0\] & lane_0__row\[0\];", r"wire carry_1_0 = 1'b0;"),
+        (
+            r"(wire \[16:0\] )total_generate = ([^;]*);",
+            r"\1pairs = \2;\n\1total_generate = {pairs[16:1], (acc_in[0] & lane_0__row[0])"
+            r" | (lane_1__row[0] & (acc_in[0] | lane_0__row[0]))};",
+        ),
+    ),
     "a sum beside a scale of zero": (
         BLOCK,
         (r"(scaled_magnitude = )([^;]+);", r"\1(\2) + {17{product__is_zero}};"),
