@@ -61,6 +61,6 @@ def digits() -> Iterator[Matrices]:
 
 
 def layers() -> Iterator[Matrices]:
-    """All of them."""
+    """The operands of every layer that runs: those of the transformer, then those of the classifier."""
     yield from transformer()
     yield from digits()
