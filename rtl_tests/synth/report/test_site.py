@@ -165,7 +165,7 @@ def test_a_page_that_is_renewed_keeps_its_tables(opened):
         table = f"#{page.locator(selector).first.get_attribute('id')}"
         before = page.locator(table).evaluate("(item) => item.open")
         page.locator(f"{table} > summary").click()
-        kept = f"JSON.parse(sessionStorage.getItem(place))['{table[1:]}']"
+        kept = f"JSON.parse(sessionStorage.getItem(place) ?? '{{}}')['{table[1:]}']"
         page.wait_for_function(f"{kept} === document.querySelector('{table}').open")  # the event comes later
         page.reload()
         assert page.locator(table).evaluate("(item) => item.open") is not before
