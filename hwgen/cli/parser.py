@@ -446,6 +446,6 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "compare": ("verify your own Verilog, and print areas and delays of it and of our module", _compare_options),
     "simulate": ("run a cocotb regression of a block, or of your own Verilog", _simulate_options),
     "sweep": ("measure a design space, locally or on a Dask cluster; an interrupted sweep resumes", _sweep_options),
-    "report": ("measure a set of formats and write a report: JSON, CSV, Markdown and one HTML page", _report_options),
+    "report": ("measure a set of formats and write a report: JSON, CSV, Markdown and HTML pages", _report_options),
 }
 """By name: the help text, and the function that adds the options."""
