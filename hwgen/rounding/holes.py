@@ -71,9 +71,10 @@ def closed_parts(m: Module, fmt: Format, parts: Parts) -> Parts:
         return parts
     chapter(m, "Holes: where only some exponents have values, the others' last bits become the first of the fraction")
     low, high = parts.exponents
-    exponent = named(m, "true_exponent", parts.exponent - parts.offset, range_shape(min(low, -1), high))
+    least = min(low, -1, -parts.offset)  # of zero it may be lower than that of any number
+    exponent = named(m, "true_exponent", parts.exponent - parts.offset, range_shape(least, high))
     most = max(piece.shift for piece in pieces(fmt))
-    shape = range_shape(min(_count(fmt, low), -1), _count(fmt, high))
+    shape = range_shape(min(_count(fmt, least), -1), _count(fmt, high))
 
     choices: list[tuple[Value, Value]] = []
     for piece in pieces(fmt):
