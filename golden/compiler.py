@@ -140,6 +140,7 @@ def cache_folder() -> Path:
 def _build(command: str, source: str, options: Sequence[str], folder: Path) -> Path:
     (folder / "code.cpp").write_text(source + _KNOWN, encoding="utf-8")
     words = [*shlex.split(command), *options, *FLAGS, "-o", "code.so", "code.cpp"]
-    subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    temporary = {**os.environ, "TMPDIR": str(folder)}  # what a compiler that is ended leaves goes with the folder
+    subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=temporary)
     (folder / "code.so").chmod(0o700)
     return folder / "code.so"

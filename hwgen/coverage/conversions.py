@@ -208,6 +208,7 @@ class ReadoutAnalysis(Analysis):
         chosen = np.flatnonzero(rng.integers(0, 2, count) == 0)
         scale = self.model.scales(table)
         acc[chosen] = self._near_values(np.zeros(chosen.size, int) if scale is None else scale[chosen], rng)
+        acc[rng.integers(0, 64, count) == 0] = 0
         table["acc"] = column(acc.tolist())
         return table
 

@@ -277,7 +277,8 @@ def _levels(
     if scale.is_one:
         raw = plus(m, "acc_level", Cat(exponent, Const(0, 1 + bits)), -origin)[:width]
     else:
-        origin_field = named(m, "field_of_level_0", scale.exponent + origin)
+        least, most = scale.exponents
+        origin_field = named(m, "field_of_level_0", scale.exponent + origin, range_shape(origin + least, origin + most))
         raw = (exponent - origin_field)[:width]
     raw = named(m, "acc_raw_level", raw)
     active: Value = ~raw[-1] if shape.acc_can_be_below else Const(1, 1)

@@ -24,6 +24,7 @@ def named(m: Module, name: str, value: Value, shape: ShapeLike | None = None, *,
 
     A ``note`` is a comment on the signal in the Verilog.
     """
+    assert shape is not None or not value.shape().signed, f"{name} would lose its sign"
     attrs = attributes(m) | ({NOTE: note} if note else {})
     signal = Signal(len(value) if shape is None else shape, name=name, attrs=attrs)
     m.d.comb += signal.eq(value)

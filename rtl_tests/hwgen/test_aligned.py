@@ -24,6 +24,7 @@ OTHERS = [
     build("dot", "ocp_e4m3+ocp_e5m2", "binary8p3", accumulator="aligned14", lanes=2),
     build("dot", "hif8", accumulator="aligned13", lanes=2, scale_bits=10, flags=True),
     build("dot", "ocp_e5m2", accumulator="aligned30", lanes=2, scale_bits=9, zero="positive"),
+    build("dot", "e5m2b1", accumulator="aligned13", lanes=2, scale_bits=3),  # field_of_level_0 is negative
     build("dot", "gc_1_0_7_b0", accumulator="aligned7", lanes=2),
     build("dot", "e8m0", "e2m1", accumulator="aligned12", lanes=2),
     build("dot", "Binary8p1uf", accumulator="aligned9", lanes=2),

@@ -81,6 +81,8 @@ DESIGNS = [
     build("readout", "gc_1_4_3_b0", terms=1, target="gc_1_4_3_b20"),  # every value but zero overflows
     build("readout", "ocp_e4m3", terms=4, target="ocp_e4m3", overflow="saturate"),
     build("readout", "ocp_e5m2", target="dlfloat16", scale_bits=3),
+    build("readout", "posit8_2", target="posit8_2"),  # zero's exponent is below that of all numbers
+    build("readout", "posit8_2", terms=4, target="posit8_1", result_scale_bits=3),
 ]
 MORE = [
     build("readout", "hif8", target="e5m2b1", rounding="stochastic", random_bits=9),
