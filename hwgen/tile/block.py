@@ -52,7 +52,7 @@ class Tile(Checked, wiring.Component):
         With accumulator ``exact``: what a readout rounds the results to: see :class:`hwgen.Readout`. By default the
         results are the bits of the accumulators.
     readout_stages : int
-        Ranks of registers in a readout, 0 to 16.
+        Ranks of registers from accumulators to results, 0 to 16: the first in front of a readout, the others in it.
 
     Attributes
     ----------
@@ -124,8 +124,8 @@ class Tile(Checked, wiring.Component):
         if self.accumulator != "exact":
             raise BadValue("target", f"needs accumulator 'exact', not {self.accumulator!r}: others are rounded already")
         given = {argument: value for argument, value in chosen.items() if value is not None}
-        if given.pop("readout_stages", None):
-            given |= {"stages": self.readout_stages, "reset": "none"}
+        if given.pop("readout_stages", 0) > 1:
+            given |= {"stages": self.readout_stages - 1, "reset": "none"}
         if self.zero != IEEE:
             given["zero"] = self.zero
         readout = READOUT.design(*formats, target=target, terms=self.terms, **given)
@@ -242,7 +242,11 @@ _RESULT = tuple(
 
 
 READOUT_STAGES = Option(
-    "readout-stages", int, "with --to: ranks of registers in a readout", range(MAX_STAGES + 1), suffix="_r{}"
+    "readout-stages",
+    int,
+    "with --to: ranks of registers between accumulators and results",
+    range(MAX_STAGES + 1),
+    suffix="_r{}",
 )
 
 
