@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -27,6 +28,12 @@ from hwgen.tile.verilog import Shape, text
 
 MAX_SIDE = 64
 """Largest number of rows, and of columns."""
+
+SMALL = 6
+"""Largest precision of formats whose products need no multipliers of an FPGA."""
+
+IN_LOGIC = '(* use_dsp = "no", multstyle = "logic" *)'
+"""Attributes of a module, the first for Vivado, the second for Quartus: its products are not made by multipliers."""
 
 ROUNDED = "needs --to, and accumulator 'exact'"
 
@@ -113,6 +120,7 @@ class Tile(Checked, wiring.Component):
     stages: int
     block_scale: Format | None
     zero: str
+    fabric: str
 
     def _readout(self, formats: tuple[Format | str, ...], target: Any, rounding: Any, overflow: Any) -> Design | None:
         chosen = {"rounding": rounding, "overflow": overflow, "readout_stages": self.readout_stages or None}
@@ -157,6 +165,12 @@ class Tile(Checked, wiring.Component):
     def depth(self) -> int:
         """Rows of results that the queue has room for. One more may wait in the accumulators."""
         return self.stages + self.readout_stages + 2
+
+    @property
+    def is_in_logic(self) -> bool:
+        """Whether the text tells synthesis to keep products out of an FPGA's multipliers."""
+        formats = (member for fmt in (self.a_format, self.b_format) for member in fmt.members)
+        return self.fabric != ASIC and all(fmt.precision <= SMALL for fmt in formats)
 
     @property
     def most_beats(self) -> int | None:
@@ -206,6 +220,8 @@ class TileDesign(Design[Tile]):
         """Text of the Verilog modules: the tile, its processing element, its readout."""
         with past_checking():
             others = [part.verilog() for part in self.parts]
+        if self.core.is_in_logic:
+            others = [re.sub("^module ", f"{IN_LOGIC}\n\\g<0>", text, flags=re.M) for text in others]
         # Verilator expects a module in a file of its name
         off, on = (f"/* verilator lint_{way} DECLFILENAME */\n" for way in ("off", "on"))
         return "\n".join([self.glue(), off + "\n".join(others) + on])
