@@ -1,6 +1,6 @@
 // A matrix unit between memories: it reads the beats of both operands, and writes the rows of the results.
-// Generate the tile inside with
-//   hwgen generate tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 -o build/verilog
+// Generate the tile inside with --name matrix_unit, and set A, B and Y:
+//   hwgen generate tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --name matrix_unit
 module accelerator #(
   parameter A = 32, B = 32, Y = 128,  // bits of a beat of each stream, as in the tile's ports
   parameter BEAT = 10,                // bits of an address in the operands' memories
@@ -64,7 +64,7 @@ module accelerator #(
     end
   end
 
-  ocp_e4m3_tile_4x4_exact_binary32 tile (
+  matrix_unit tile (
     .clk(clk), .rst(rst),
     .a_tvalid(a_valid), .a_tready(a_ready), .a_tdata(a[A - 1:0]), .a_tlast(a[A]),
     .b_tvalid(b_valid), .b_tready(b_ready), .b_tdata(b[B - 1:0]), .b_tlast(b[B]),

@@ -1,16 +1,16 @@
 // Loads the memories of the accelerator from a.hex and b.hex, runs it, and writes the results to y.hex.
 // Arguments: +beats=N +rows=N
 `timescale 1ns/1ns
-module bench;
+module bench #(parameter A = 32, B = 32, Y = 128);  // bits of a beat of each stream
   localparam BEAT = 19, ROW = 15;
   reg clk = 0, rst = 1, load = 1;
-  reg [32:0] a_words [0:(1 << BEAT) - 1];
-  reg [32:0] b_words [0:(1 << BEAT) - 1];
+  reg [A:0] a_words [0:(1 << BEAT) - 1];
+  reg [B:0] b_words [0:(1 << BEAT) - 1];
   integer beats, rows, cycles, i, file;
   wire [ROW:0] stored;
-  wire [128:0] row;
+  wire [Y:0] row;
   wire overrun;
-  accelerator #(.BEAT(BEAT), .ROW(ROW)) dut (
+  accelerator #(.A(A), .B(B), .Y(Y), .BEAT(BEAT), .ROW(ROW)) dut (
     .clk(clk), .rst(rst), .load(load), .load_address(i[BEAT - 1:0]), .load_a(a_words[i]), .load_b(b_words[i]),
     .beats(beats[BEAT:0]), .stored(stored), .overrun(overrun), .read_address(i[ROW - 1:0]), .read_row(row)
   );

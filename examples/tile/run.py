@@ -23,14 +23,18 @@ from hwgen.tools.process import ToolError
 
 HERE = Path(__file__).resolve().parent
 FORMAT, ROWS, COLUMNS = "ocp_e4m3", 4, 4
+"""Any format of 8 bits, and any size of the tile."""
 SHAPES = [(19, 50, 13), (4, 64, 4), (8, 1, 9)]
 """Rows, products and columns of the matrices."""
 FILES = ("bench.v", "accelerator.v", "tile.v")
 COMPILE = {
-    "icarus": "iverilog -g2005 -o bench",
-    "verilator": "verilator --binary --timing -Wno-fatal -CFLAGS -std=c++20 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include "
-    "-o ../bench",
+    "icarus": ("iverilog -g2005 -o bench", "-Pbench."),
+    "verilator": (
+        "verilator --binary --timing -Wno-fatal -CFLAGS -std=c++20 -MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -o ../bench",
+        "-G",
+    ),
 }
+"""Command of each simulator, and its option that sets a parameter of the bench."""
 
 
 def blocks(count: int, size: int) -> range:
@@ -72,7 +76,7 @@ def matrix(words: list[str], rows: int, columns: int) -> np.ndarray:
 
 def tile() -> TileDesign:
     """The tile that accelerator.v instantiates."""
-    return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, accumulator="exact", target="binary32")
+    return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, accumulator="exact", target="binary32", name="matrix_unit")
 
 
 class Accelerator:
@@ -84,7 +88,9 @@ class Accelerator:
         for file in FILES[:2]:
             shutil.copy(HERE / file, folder)
         (folder / FILES[2]).write_text(self.design.verilog(), encoding="utf-8")
-        self._run([*COMPILE[simulator].split(), *FILES])
+        command, option = COMPILE[simulator]
+        widths = {"A": 8 * ROWS, "B": 8 * COLUMNS, "Y": 32 * COLUMNS}
+        self._run([*command.split(), *(f"{option}{name}={width}" for name, width in widths.items()), *FILES])
 
     def _run(self, words: list[str]) -> str:
         run = subprocess.run(

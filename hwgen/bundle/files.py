@@ -28,6 +28,7 @@ from hwgen.netlist.emit import Port
 from hwgen.reference.random import repeatable
 from hwgen.reference.reference import head, instance
 from hwgen.reference.tile import reference
+from hwgen.tile.block import TileDesign
 
 VECTORS = 2000
 """Number of vectors of a combinational testbench; if there are fewer inputs, or for a decoder, all inputs."""
@@ -178,11 +179,13 @@ def _pipeline(design: Design) -> list[str]:
 def sby(design: Design) -> str:
     """Return the SymbiYosys job file; run ``sby -f NAME.sby`` in the bundle's folder."""
     name = design.name
+    # a beat of a tile's results that waits is that of the cycle before, from any state
+    cycles = 1 if isinstance(design, TileDesign) else max(design.latency, design.is_clocked)
     return f"""\
 # Proves the properties in formal/{name}_properties.v. Run it in this folder: sby -f {name}.sby
 [options]
 mode bmc
-depth {2 * max(design.latency, design.is_clocked) + 1}
+depth {2 * cycles + 1}
 
 [engines]
 smtbmc z3

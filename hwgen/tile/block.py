@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +29,12 @@ from hwgen.tile.verilog import Shape, text
 MAX_SIDE = 64
 """Largest number of rows, and of columns."""
 
+SMALL = 6
+"""Largest precision of formats whose products need no multipliers of an FPGA."""
+
+IN_LOGIC = '(* use_dsp = "no", multstyle = "logic" *)'
+"""Attributes of a module, the first for Vivado, the second for Quartus: its products are not made by multipliers."""
+
 ROUNDED = "needs --to, and accumulator 'exact'"
 
 
@@ -52,7 +59,7 @@ class Tile(Checked, wiring.Component):
         With accumulator ``exact``: what a readout rounds the results to: see :class:`hwgen.Readout`. By default the
         results are the bits of the accumulators.
     readout_stages : int
-        Ranks of registers in a readout, 0 to 16.
+        Ranks of registers from accumulators to results, 0 to 16: the first in front of a readout, the others in it.
 
     Attributes
     ----------
@@ -113,6 +120,7 @@ class Tile(Checked, wiring.Component):
     stages: int
     block_scale: Format | None
     zero: str
+    fabric: str
 
     def _readout(self, formats: tuple[Format | str, ...], target: Any, rounding: Any, overflow: Any) -> Design | None:
         chosen = {"rounding": rounding, "overflow": overflow, "readout_stages": self.readout_stages or None}
@@ -124,8 +132,8 @@ class Tile(Checked, wiring.Component):
         if self.accumulator != "exact":
             raise BadValue("target", f"needs accumulator 'exact', not {self.accumulator!r}: others are rounded already")
         given = {argument: value for argument, value in chosen.items() if value is not None}
-        if given.pop("readout_stages", None):
-            given |= {"stages": self.readout_stages, "reset": "none"}
+        if given.pop("readout_stages", 0) > 1:
+            given |= {"stages": self.readout_stages - 1, "reset": "none"}
         if self.zero != IEEE:
             given["zero"] = self.zero
         readout = READOUT.design(*formats, target=target, terms=self.terms, **given)
@@ -157,6 +165,12 @@ class Tile(Checked, wiring.Component):
     def depth(self) -> int:
         """Rows of results that the queue has room for. One more may wait in the accumulators."""
         return self.stages + self.readout_stages + 2
+
+    @property
+    def is_in_logic(self) -> bool:
+        """Whether the text tells synthesis to keep products out of an FPGA's multipliers."""
+        formats = (member for fmt in (self.a_format, self.b_format) for member in fmt.members)
+        return self.fabric != ASIC and all(fmt.precision <= SMALL for fmt in formats)
 
     @property
     def most_beats(self) -> int | None:
@@ -206,6 +220,8 @@ class TileDesign(Design[Tile]):
         """Text of the Verilog modules: the tile, its processing element, its readout."""
         with past_checking():
             others = [part.verilog() for part in self.parts]
+        if self.core.is_in_logic:
+            others = [re.sub("^module ", f"{IN_LOGIC}\n\\g<0>", text, flags=re.M) for text in others]
         # Verilator expects a module in a file of its name
         off, on = (f"/* verilator lint_{way} DECLFILENAME */\n" for way in ("off", "on"))
         return "\n".join([self.glue(), off + "\n".join(others) + on])
@@ -242,7 +258,11 @@ _RESULT = tuple(
 
 
 READOUT_STAGES = Option(
-    "readout-stages", int, "with --to: ranks of registers in a readout", range(MAX_STAGES + 1), suffix="_r{}"
+    "readout-stages",
+    int,
+    "with --to: ranks of registers between accumulators and results",
+    range(MAX_STAGES + 1),
+    suffix="_r{}",
 )
 
 

@@ -6,7 +6,7 @@ It instantiates a processing element for each element of the result, and a reado
                  │                               cycle at most one row ends a product, and each column needs
     a_tdata ─► row 0: pe_0_0  pe_0_1 … ─┐        one readout
                  ▼                      │
-               row 1: pe_1_0  pe_1_1 … ─┼─► readouts ─► queue ─► y_tdata
+               row 1: pe_1_0  pe_1_1 … ─┼─► columns ─► readouts ─► queue ─► y_tdata
                  ▼                      │
                  ⋮                      ┘
 
@@ -37,7 +37,7 @@ class Shape:
     accumulator: int  # bits of an accumulator
     result: int  # bits of a result
     delay: int  # cycles from an element's step to its accumulator
-    ranks: int  # of registers in a readout
+    ranks: int  # of registers in a column, the first in front of its readout
     depth: int  # rows of the queue
     output: str | None  # output port of the readout; None if there is none
 
@@ -165,7 +165,7 @@ def _columns(shape: Shape) -> Iterator[str]:
     yield f"  reg {span(delay)}ending;"
     yield f"  reg {span(rows)}row;  // which row is next"
     if ranks:
-        yield f"  reg {span(ranks)}rounding, rounding_last;  // rows in the readouts, by their cycles there"
+        yield f"  reg {span(ranks)}rounding, rounding_last;  // rows that were read, by the cycles since then"
     yield f"  wire due = {_last('ending', delay)};"
     yield f"  wire waits = due & ~step{younger};"
     yield "  wire read = due & ~waits;"
@@ -183,17 +183,22 @@ def _columns(shape: Shape) -> Iterator[str]:
         yield f"      rounding <= {ranks}'b0;"
     yield "    end"
     yield "  end"
-    if ranks:
+    if ranks > 1:
         yield "  /* verilator lint_off PINCONNECTEMPTY */"
     for column in range(shape.columns):
         choice = [f"({{{shape.accumulator}{{{is_next[row]}}}}} & acc_{row}_{column})" for row in range(rows)]
-        yield f"  wire {span(shape.accumulator)}column_{column} = {(chr(10) + ' ' * 6 + '| ').join(choice)};"
+        word = (chr(10) + " " * 6 + "| ").join(choice)
+        if ranks:
+            yield f"  reg {span(shape.accumulator)}column_{column};"
+            yield f"  always @(posedge clk) column_{column} <= {word};"
+        else:
+            yield f"  wire {span(shape.accumulator)}column_{column} = {word};"
         if shape.output is not None:
             yield f"  wire {span(shape.result)}result_{column};"
-            clocked = ".clk(clk), .in_valid(read), .out_valid(), " if ranks else ""
+            clocked = ".clk(clk), .in_valid(rounding[0]), .out_valid(), " if ranks > 1 else ""
             unit = f"{shape.name}_readout readout_{column}"
             yield f"  {unit} ({clocked}.acc(column_{column}), .{shape.output}(result_{column}));"
-    if ranks:
+    if ranks > 1:
         yield "  /* verilator lint_on PINCONNECTEMPTY */"
 
 

@@ -20,6 +20,7 @@ from hwgen.blocks.catalog import build
 from hwgen.bundle import files as bundle
 from hwgen.cocotb import new_vectors
 from hwgen.simulate.simulators import available, verilator_environment
+from hwgen.tile.block import TILE
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_ICARUS
 from rtl_tests.support.paths import ROOT
@@ -35,6 +36,7 @@ MORE = [
     build("readout", "hif8", target=TOML),
     build("quantizer", "e2m1", lanes=8),
     build("amax", "e2m1", source="hif8", lanes=3, stages=1, nan="ignore"),
+    TILE.design(TOML, rows=2, columns=2, accumulator="exact", target=TOML, readout_stages=2),
 ]
 LATER = [pytest.param(design, marks=pytest.mark.exhaustive) for design in MORE]
 
@@ -51,9 +53,10 @@ def break_a_bit(design, folder):
     file = folder / f"{design.name}.v"
     text = file.read_text()
     name = [port.name for port in design.ports if port.direction == "output" and port.name != "out_valid"][-1]
-    old = f"assign {name} = " if f"assign {name} = " in text else f"{name} <= "
+    old = next(old for old in (f"assign {name} = ", f"assign {{{name}, ", f"{name} <= ") if old in text)
     assert text.count(old) == 1
-    file.write_text(text.replace(old, f"{old}1'b1 ^ "))
+    start = text.index("= ", text.index(old)) + 2
+    file.write_text(f"{text[:start]}1'b1 ^ {text[start:]}")
 
 
 def make(folder, environment, *words):

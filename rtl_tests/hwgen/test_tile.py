@@ -1,24 +1,23 @@
 """Tiles in simulation: stalls, resets and operands of all classes; throughput; refusals; faults in the bundle."""
 
-import subprocess
-
 import numpy as np
 import pytest
 
 import golden
 from hwgen.__main__ import main
-from hwgen.bundle.files import files
 from hwgen.coverage.suite import suite
 from hwgen.reference.reference import integers
 from hwgen.reference.tile import SEQUENCES, TileReference, TileState
 from hwgen.simulate.case import case
 from hwgen.tile.block import TILE
+from rtl_tests.hwgen.test_bundle import SMALL_TILE, icarus, verilator, write
 from rtl_tests.support.bench import seed, simulate
 from rtl_tests.support.blocks import generator, texts
 from rtl_tests.support.optional import NEEDS_ICARUS
+from rtl_tests.support.selection import exhaustive
 
 DESIGNS = [
-    TILE.design("ocp_e4m3", rows=2, columns=3, accumulator="exact", target="binary32"),
+    SMALL_TILE,
     TILE.design("e2m1", rows=3, columns=2, lanes=4, block_scale="e8m0", stages=1),
     TILE.design(
         "hif8",
@@ -42,7 +41,6 @@ MORE = [
     ),
     TILE.design("ocp_e4m3", rows=8, columns=8, accumulator="exact", target="binary32", stages=1),
 ]
-SMALL = DESIGNS[0]
 
 
 @pytest.mark.parametrize("designs", [DESIGNS, pytest.param(MORE, marks=pytest.mark.exhaustive)], ids=["some", "more"])
@@ -56,7 +54,7 @@ def test_simulation_of_all_classes(designs, tmp_path):
 
 
 def test_the_classes_cover_all_handshakes():
-    assert not suite(SMALL, 4000, np.random.default_rng(1)).coverage.missing
+    assert not suite(SMALL_TILE, 4000, np.random.default_rng(1)).coverage.missing
 
 
 def test_products_are_those_of_golden():
@@ -118,25 +116,25 @@ def test_refusals(words, sentence, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-@NEEDS_ICARUS
-def test_the_bench_of_the_bundle(tmp_path):
-    """It passes, and fails on a wrong bit, a lost beat and a swapped pair."""
-    text = texts([SMALL])[SMALL.name]
-    for name, content in files(SMALL, text).items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content)
-    faults = {
-        "right": ("", ""),
-        "a wrong bit": (".a(a_1[7:0])", ".a(a_1[7:0] ^ 8'h01)"),
-        "a lost beat": ("      valid_1 <= enable_0;", "      valid_1 <= enable_0 & ~first_0;"),
-        "a swapped pair": ("{row[1], result_2, result_1,", "{row[1], result_1, result_2,"),
-    }
-    for name, (right, wrong) in faults.items():
-        assert right in text
-        (tmp_path / f"{SMALL.name}.v").write_text(text.replace(right, wrong) if right else text)
-        command = ["iverilog", "-g2005", "-o", "bench.vvp", f"tb/{SMALL.name}_tb.v", f"{SMALL.name}.v"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-        command = ["vvp", "-n", "bench.vvp", "+fatal"]
-        process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        verdict = process.stdout.splitlines()[-1] if name == "right" else process.stdout
-        assert ("PASS" in verdict, process.returncode == 0) == ((name == "right"),) * 2, name
+FAULTS = {
+    "": ("", ""),
+    "a wrong bit": (".a(a_1[7:0])", ".a(a_1[7:0] ^ 8'h01)"),
+    "a lost beat": ("      valid_1 <= enable_0;", "      valid_1 <= enable_0 & ~first_0;"),
+    "a swapped pair": ("{row[1], result_2, result_1,", "{row[1], result_1, result_2,"),
+}
+
+
+@pytest.mark.parametrize(
+    ("run", "fault"),
+    [
+        *(pytest.param(icarus, fault, marks=NEEDS_ICARUS) for fault in FAULTS),
+        *(exhaustive(verilator, fault) for fault in FAULTS),
+    ],
+)
+def test_the_bench_of_the_bundle(run, fault, tmp_path):
+    """It passes, and fails on each fault."""
+    right, wrong = FAULTS[fault]
+    files = write(SMALL_TILE, tmp_path, (lambda text: text.replace(right, wrong)) if fault else None)
+    assert right in files[f"{SMALL_TILE.name}.v"]
+    stdout = run(tmp_path, SMALL_TILE.name)
+    assert ("PASS " in stdout, "FAIL " in stdout) == (not fault, bool(fault)), stdout

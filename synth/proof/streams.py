@@ -7,7 +7,7 @@ that the assertions hold for any arithmetic. The watching module has queues of i
 * ``slot`` r: the beat that row r - 1 has worked on, and row r has not;
 * ``due``: rows that have worked on the last beat of a product, by the cycles since then; ``order`` says which rows they
   must be; the last one may wait until it is ``read``;
-* ``arrives``: rows in the readouts, by the cycles since then;
+* ``arrives``: rows in front of the readouts and in them, by the cycles since then;
 * ``result``: what the readouts made of them.
 
 Its assertions (``require``) say that each queue gives what entered it, in order, once; that no queue overflows; that
@@ -213,21 +213,24 @@ class Watcher:
             yield f"  wire {span(width)}acc_{row} = {{{', '.join(words)}}};"
         choice = "".join(f"due[{row}] ? acc_{row} : " for row in range(self.rows - 1)) if self.rows > 1 else ""
         yield f"  wire {span(width)}column = {choice}acc_{self.rows - 1};"
+        source, reads = ("taken", "arrives_1") if self.ranks else ("column", "read")
+        if self.ranks:
+            yield from self._clocked("taken", width, "column")
         words = []
         for column in columns:
-            part = f"column[{(column + 1) * self.acc - 1}:{column * self.acc}]"
+            part = f"{source}[{(column + 1) * self.acc - 1}:{column * self.acc}]"
             if self.tile.readout is None:
                 words.append(part)
                 continue
             unit = f"readout_{column}"
-            self.require(f"{unit}.acc", f"!read || {self.read(f'{unit}.acc', self.acc)} == {part}")
+            self.require(f"{unit}.acc", f"!{reads} || {self.read(f'{unit}.acc', self.acc)} == {part}")
             pin = f"{unit}.{output(self.tile.readout.core.target)}"
             self.cut_outputs.append((pin, self.result))
             words.append(self._net(pin))
-            if self.ranks:
+            if self.ranks > 1:
                 self.cut_outputs.append((f"{unit}.out_valid", 1))
                 self.require(f"{unit}.clk", f"{self.read(f'{unit}.clk', 1)} == clk")
-                self.require(f"{unit}.in_valid", f"!read || {self.read(f'{unit}.in_valid', 1)}")
+                self.require(f"{unit}.in_valid", f"!{reads} || {self.read(f'{unit}.in_valid', 1)}")
         yield f"  wire arrives_0 = read, arrives_last_0 = due{self._place(self.rows - 1, self.rows)};"
         for rank in range(1, self.ranks + 1):
             yield from self._clocked(f"arrives_{rank}", 1, f"arrives_{rank - 1}", "1'b0")

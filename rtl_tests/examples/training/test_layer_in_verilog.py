@@ -12,8 +12,7 @@ from examples.training.products import Products, encoded
 from hwgen.blocks.catalog import build
 from hwgen.reference.trace import RESET_CYCLES
 from rtl_tests.support.bench import simulate
-from rtl_tests.support.blocks import clocked_case, texts
-from rtl_tests.support.lint import lint
+from rtl_tests.support.blocks import clocked_case
 from rtl_tests.support.optional import NEEDS_ICARUS
 from synth.report.training.policy import ACTIVATION, WEIGHT
 
@@ -93,20 +92,3 @@ def test_layers_on_a_tile(simulator, cases, tmp_path):
     for errors, codes in products:
         assert errors == 0
         assert codes > 20
-
-
-@NEEDS_ICARUS
-def test_swapped_operands_of_a_tile_are_found(tmp_path, monkeypatch):
-    for name in run.FILES[:2]:
-        text = (run.HERE / name).read_text()
-        (tmp_path / name).write_text(text.replace(".a_tdata(a[A - 1:0])", ".a_tdata({a[7:0], a[A - 1:8]})"))
-    assert (tmp_path / "accelerator.v").read_text() != (run.HERE / "accelerator.v").read_text()
-    monkeypatch.setattr(run, "HERE", tmp_path)
-    (tmp_path / "bench").mkdir()
-    accelerator = run.Accelerator("icarus", tmp_path / "bench")
-    assert [accelerator.compare(*case) > 0 for case in run.products()] == [True] * len(run.SHAPES)
-
-
-def test_the_top_level_around_a_tile_has_no_lint_warnings(tmp_path):
-    design = run.tile()
-    lint({**texts([design]), "accelerator": (run.HERE / "accelerator.v").read_text()}, tmp_path)

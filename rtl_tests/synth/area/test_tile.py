@@ -4,6 +4,8 @@ import re
 
 from hwgen.__main__ import main
 from hwgen.tile.block import TILE
+from hwgen.tools import yosys
+from rtl_tests.support.paths import ROOT
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.recipes import STOCK
@@ -54,3 +56,14 @@ def test_a_portfolio_can_be_chosen(capsys):
     assert main([*WORDS.split(), "--portfolio", "none"]) == 2
     assert main([*WORDS.split(), "--target", "ecp5", "--portfolio", "stock", "--renamings", "1", "--jobs", "1"]) == 0
     assert "fmax_mhz" not in capsys.readouterr().out
+
+
+def test_products_stay_in_logic():
+    """The script of docs/tile.md selects modules by their attribute; without it Yosys takes a multiplier."""
+    options = {"rows": 1, "columns": 1, "accumulator": "exact", "terms": 4, "name": "NAME"}
+    tile, other = (TILE.design("ocp_e4m3", fabric=fabric, **options).verilog() for fabric in ("fpga", "asic"))
+    assert "(*" not in other
+    script = re.search(r"```text\n(read_verilog NAME.v\n.*?)```", (ROOT / "docs" / "tile.md").read_text(), re.S)[1]
+    for commands, count in ((script, 0), ("read_verilog NAME.v\nsynth_ecp5 -top NAME\n", 1)):
+        yosys.run(f"{commands}select -assert-count {count} t:MULT18X18D\n", {"NAME.v": tile}, [])
+    assert not TILE.design("binary16", fabric="fpga").core.is_in_logic  # products of 11 x 11 bits

@@ -14,7 +14,7 @@ from synth.proof.gates import NetlistError
 from synth.proof.streams import Watcher
 from synth.proof.tile import Model, is_renamed, verify_around, verify_tile
 
-SUMS = {"accumulator": "exact", "terms": 4, "target": "e2m1", "readout_stages": 1}
+SUMS = {"accumulator": "exact", "terms": 4, "target": "e2m1", "readout_stages": 2}
 SMALL = TILE.design("e2m1", rows=2, columns=2, **SUMS, name="little")
 MORE = [
     (("hif8",), {"rows": 1, "columns": 1, "accumulator": "binary32"}),
@@ -53,7 +53,7 @@ FAULTS = {
     "an element has another row's a": (".a(a_1[3:0]), .b(b_1[3:0])", ".a(a_0[3:0]), .b(b_1[3:0])"),
     "an element has its neighbour's b": (".b(b_1[7:4])", ".b(b_1[3:0])"),
     "a column has another one's accumulator": ("({W{row[0]}} & acc_0_0)", "({W{row[0]}} & acc_0_1)"),
-    "results are swapped": ("{rounding_last, result_1, result_0}", "{rounding_last, result_0, result_1}"),
+    "results are swapped": ("{rounding_last[1], result_1, result_0}", "{rounding_last[1], result_0, result_1}"),
     "the readouts read one column": (".acc(column_1)", ".acc(column_0)"),
     "a is not delayed": ("a_1 <= a_0[7:4]", "a_1 <= a_tdata[7:4]"),
     "a has another element": ("a_1 <= a_0[7:4]", "a_1 <= a_0[3:0]"),
@@ -62,17 +62,17 @@ FAULTS = {
     "b does not mark a product's last beat": ("last_0 = a_last | b_last", "last_0 = a_last"),
     "only both streams mark the last beat": ("last_0 = a_last | b_last", "last_0 = a_last & b_last"),
     "two products end at once": (" & ~(last_0 & last_1)", ""),
-    "the first row is marked last": ("rounding_last <= row[1]", "rounding_last <= row[0]"),
+    "the first row is marked last": ("{rounding_last[0:0], row[1]}", "{rounding_last[0:0], row[0]}"),
     "an element is cleared while it waits": (".clear(enable_1 & first_1)", ".clear(first_1)"),
     "only the first product is cleared": ("if (enable_0) first_0 <= last_0", "if (enable_0) first_0 <= 1'b0"),
     "a product is cleared in its midst": ("if (enable_0) first_0 <= last_0", "first_0 <= last_0"),
     "a beat of a is overwritten": ("a_tready = ~a_full | enable_0", "a_tready = ~a_full | step"),
     "a is slower than it could be": ("a_tready = ~a_full | enable_0", "a_tready = ~a_full"),
     "a beat of a alone is used": ("step & a_full & b_full", "step & a_full"),
-    "the queue gets a row too many": ("held_next != 3'd4", "held_next != 3'd5"),
-    "the queue is not filled": ("held_next != 3'd4", "held_next != 3'd3"),
-    "a row leaves the queue twice": ("used <= {1'b0, used[2:1]}", "used <= used"),
-    "y changes while it waits": ("if (leaves | ~used[0]) queue_0", "if (rounding | leaves | ~used[0]) queue_0"),
+    "the queue gets a row too many": ("held_next != 3'd5", "held_next != 3'd6"),
+    "the queue is not filled": ("held_next != 3'd5", "held_next != 3'd4"),
+    "a row leaves the queue twice": ("used <= {1'b0, used[3:1]}", "used <= used"),
+    "y changes while it waits": ("if (leaves | ~used[0]) queue_0", "if (rounding[1] | leaves | ~used[0]) queue_0"),
     "y is overwritten": ("if (leaves | ~used[0]) queue_0", "if (y_tready | ~used[1]) queue_0"),
     "a column is read a cycle early": ("wire due = ending;", "wire due = ends;"),
     "a row that waits is skipped": ("if (read) row", "if (due) row"),
@@ -82,10 +82,12 @@ FAULTS = {
     "rows are read in another order": ("row <= 2'b1;", "row <= 2'b10;"),
     "a reset keeps a beat": ("      b_full <= 1'b0;\n", ""),
     "a reset keeps the midst of a product": ("      first_0 <= 1'b1;\n", ""),
-    "a reset keeps the queue": ("      used <= 3'b0;\n", ""),
-    "a reset keeps what is rounded": ("      rounding <= 1'b0;\n", ""),
-    "a row is rounded a cycle early": ("rounding <= read;", "rounding <= ends;"),
-    "a readout has no operand": (".in_valid(read)", ".in_valid(1'b0)"),
+    "a reset keeps the queue": ("      used <= 4'b0;\n", ""),
+    "a reset keeps what is rounded": ("      rounding <= 2'b0;\n", ""),
+    "a row is rounded a cycle early": ("{rounding[0:0], read}", "{rounding[0:0], ends}"),
+    "a readout has no operand": (".in_valid(rounding[0])", ".in_valid(1'b0)"),
+    "a readout has its operand a cycle early": (".in_valid(rounding[0])", ".in_valid(read)"),
+    "a column is not taken": ("always @(posedge clk) column_1", "always @(posedge clk) if (used[0]) column_1"),
     "a reset keeps the row": ("      row <= 2'b1;\n", ""),
     "a reset keeps what ends": ("      ending <= 1'b0;\n", ""),
     "a reset keeps a row's beat": ("      valid_1 <= 1'b0;\n", ""),

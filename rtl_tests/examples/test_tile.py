@@ -1,0 +1,32 @@
+"""The example of a tile between memories: other formats and sizes, a fault, and lint."""
+
+from examples.tile import run
+from rtl_tests.support.blocks import texts
+from rtl_tests.support.lint import lint
+from rtl_tests.support.optional import NEEDS_ICARUS
+
+
+@NEEDS_ICARUS
+def test_swapped_operands_of_a_tile_are_found(tmp_path, monkeypatch):
+    for name in run.FILES[:2]:
+        text = (run.HERE / name).read_text()
+        (tmp_path / name).write_text(text.replace(".a_tdata(a[A - 1:0])", ".a_tdata({a[7:0], a[A - 1:8]})"))
+    assert (tmp_path / "accelerator.v").read_text() != (run.HERE / "accelerator.v").read_text()
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    (tmp_path / "bench").mkdir()
+    accelerator = run.Accelerator("icarus", tmp_path / "bench")
+    assert [accelerator.compare(*case) > 0 for case in run.products()] == [True] * len(run.SHAPES)
+
+
+@NEEDS_ICARUS
+def test_another_format_and_size(tmp_path, monkeypatch):
+    """The constants of run.py are all that changes."""
+    for name, value in {"FORMAT": "hif8", "ROWS": 3, "COLUMNS": 2}.items():
+        monkeypatch.setattr(run, name, value)
+    accelerator = run.Accelerator("icarus", tmp_path)
+    assert [accelerator.compare(*case) for case in run.products()] == [0] * len(run.SHAPES)
+
+
+def test_the_top_level_around_a_tile_has_no_lint_warnings(tmp_path):
+    design = run.tile()
+    lint({**texts([design]), "accelerator": (run.HERE / "accelerator.v").read_text()}, tmp_path)
