@@ -248,11 +248,11 @@ def with_earlier(
 ) -> Report:
     """A report whose last jobs are not finished, with earlier figures in place of those that it lacks.
 
-    They are ``earlier`` rows of its formats, and ``recorded`` ones without rows.
+    They are ``earlier`` rows of its modules, and ``recorded`` ones without rows.
     ``modules`` are today's modules: names, and SHA-256 of their Verilog. Rows of other Verilog are stale.
     """
     known = {(row.name, row.place) for row in report.rows}
-    rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
+    rows = [row for row in earlier if left and row.name in modules and (row.name, row.place) not in known]
     studied = (
         row
         for study in (report.speeds, report.energies, report.references, report.dots, report.tiles)

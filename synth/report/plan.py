@@ -142,6 +142,8 @@ ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = DEFAULT_TERMS
 REGISTERED = ("exact", "binary32")
 """Accumulators whose processing elements, which have the register inside, are compared on gates."""
+REFERENCES = ("int8", "binary16", "bfloat16")
+"""Formats of operands that the papers compare theirs with."""
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
@@ -248,6 +250,13 @@ def registered(names: Sequence[str]) -> tuple[Family, Family]:
     return Family("pe", names, {"accumulator": REGISTERED}), Family("readout", names, {"target": "binary32"})
 
 
+BESIDE = (
+    Family("pe", REFERENCES[:-1], {"accumulator": "exact"}),  # that of bfloat16 has some 600 bits
+    Family("pe", REFERENCES, {"accumulator": "binary32"}),
+)
+"""Processing elements beside which those of :func:`registered` stand."""
+
+
 def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Family]:
     """All designs of a report on ``formats``.
 
@@ -277,6 +286,7 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     if not whole:
         return
     yield from (block.family(everywhere) for claim in CLAIMS for block in (claim.base, claim.block))
+    yield from BESIDE
     projected = golden.get(PROJECTION_STUDY)
     rules = {"rounding": projected.roundings, "overflow": projected.overflows}
     choices = {name: tuple(rule.value for rule in values) for name, values in rules.items()}

@@ -1,8 +1,9 @@
 """The elements of a report: chapters with findings, charts and tables."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -20,11 +21,8 @@ class Cell:
     """Number by which a column is sorted."""
     command: str = ""
     """The command that measures it."""
-
-
-@dataclass(frozen=True)
-class Command(Cell):
-    """A cell whose text is a command line."""
+    tool: str = ""
+    """The tool that measured it."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +94,8 @@ class Finding:
     text: str
     subject: str = ""
     """Its name for the first page; empty if that does not have it."""
+    item: str = ""
+    """The anchor of the chart or table that shows it."""
     is_caption: bool = False
     """Whether it is the caption of a chart, and so not listed again."""
 
@@ -114,25 +114,19 @@ class Section:
     """Method, for readers who want it; the page folds it."""
     command: str = ""
     """The command that measures the figures without a command of their own."""
-    warning: str = ""
-    """What its findings on the first page have to say, too."""
 
-    def find(self, text: str, subject: str = "", *, is_caption: bool = False) -> None:
-        """Add a :class:`Finding`."""
-        self.findings.append(Finding(text, subject, is_caption))
+    def find(self, text: str, subject: str = "", item: Chart | Table | None = None) -> None:
+        """Add a :class:`Finding`, which ``item`` shows."""
+        self.findings.append(Finding(text, subject, (item and self.name(item)) or ""))
 
-    def chart(self, caption: str, chart: Chart) -> None:
-        """Add a chart."""
-        self.charts.append(chart._replace(caption=caption))
+    def chart(self, chart: Chart, text: str = "", subject: str = "", more: str = "") -> None:
+        """Add a chart whose caption is a finding, and what ``more`` there is to say."""
+        self.charts.append(chart._replace(caption=f"{text} {more}".strip()))
+        self.findings += [Finding(each, of, self.name(chart), True) for each, of in ((text, subject), (more, ""))]
 
     def commands(self, item: Chart | Table) -> list[str]:
         """The commands that measure a chart or table, in few lines."""
         return [*merged(item.commands), *([self.command] if self.command else [])]
-
-    def chart_finding(self, text: str, chart: Chart, subject: str = "") -> None:
-        """Add a :meth:`chart` whose caption is a finding."""
-        self.chart(text, chart)
-        self.find(text, subject, is_caption=True)
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
@@ -160,8 +154,16 @@ class Section:
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:
-    """A table; cells may be given as their content."""
-    return Table(caption, tuple(columns), tuple(tuple(map(cell, row)) for row in rows), note)
+    """A table; cells may be given as their content. Those of other tools than most are marked."""
+    lines = [[*map(cell, row)] for row in rows]
+    tools = Counter(each.tool for line in lines for each in line if each.tool)
+    others = {tool: f"by {tool}" for tool in tools if tool != max(tools, key=lambda tool: tools[tool])}
+    marked = ((_marked(each, others.get(each.tool, "")) for each in line) for line in lines)
+    return Table(caption, tuple(columns), tuple(map(tuple, marked)), note)
+
+
+def _marked(each: Cell, mark: str) -> Cell:
+    return replace(each, small=" · ".join(filter(None, (each.small, mark))))
 
 
 def cell(content: object) -> Cell:
@@ -204,4 +206,5 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
         value.source,
         value.median,
         value.command,
+        value.tool,
     )

@@ -6,7 +6,6 @@ Usage: python -m synth.studies.readme [REPORT.json]: with a report, copy its fig
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -104,9 +103,10 @@ def section(data: Measured) -> str:
     return _paragraphs(fill(text, 120), image, table("", head, rows))
 
 
-def references(data: References | None) -> str:
+def references(data: References, areas: Measured) -> str:
     """The lines of README on int8, binary16 and bfloat16 beside other formats."""
-    return "" if data is None else "\n" + _paragraphs(fill(beside.sentence(data), 120), beside.units(data))
+    text = fill(beside.sentence(data, areas), 120)
+    return "\n" + _paragraphs(text, beside.differences(data, areas), beside.units(data))
 
 
 def _cell(value: Figure) -> str:
@@ -114,8 +114,8 @@ def _cell(value: Figure) -> str:
 
 
 def _paragraphs(*parts: str | Table) -> str:
-    texts = [part if isinstance(part, str) else markdown(replace(part, note=fill(part.note, 120))) for part in parts]
-    return "\n\n".join(texts) + "\n"
+    texts = "\n\n".join(part if isinstance(part, str) else markdown(part) for part in parts).split("\n\n")
+    return "\n\n".join(text if text[0] in "|*" or "\n" in text else fill(text, 120) for text in texts) + "\n"
 
 
 def accuracy() -> str:
@@ -196,7 +196,7 @@ def accumulators(data: Dots, areas: Measured) -> str:
     """The lines of docs/choose.md between its markers: dot products by accumulator, and units with its register."""
     head = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
     rows = ((name, *(_cell(data.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS)
-    return _paragraphs(table("", head, rows), fill(blocks.registered(areas), 120))
+    return _paragraphs(table("", head, rows), fill(" ".join(blocks.registered(areas)), 120))
 
 
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
@@ -262,7 +262,7 @@ def main(arguments: Sequence[str]) -> None:
         Areas.file.write_text(text_of(results(report)), encoding="utf-8")
     data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
-    _insert(README, section(data) + references(load.references()))
+    _insert(README, section(data) + references(load.references(), data))
     _insert(ACCURACY, accuracy())
     _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))

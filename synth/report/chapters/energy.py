@@ -14,7 +14,7 @@ from synth.report.data import Report
 from synth.report.figures import DELAYS, Figure, compared, smallest_sentence
 from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.sections import Cell, Command, Section, Table, number_cell, table
+from synth.report.sections import Cell, Section, Table, number_cell, table
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, mac, point
 
@@ -56,7 +56,7 @@ def _formats(section: Section, energies: Energies, measured: Measured) -> None:
     picture = charts.groups({"energy": known, "without glitches": without}, title, axis, are_points=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
     sentence = smallest_sentence(measured.eight(known), what, _TITLE, EIGHT)
-    section.chart_finding(sentence, picture, "Energy")
+    section.chart(picture, sentence, "Energy")
 
 
 def curves(energies: Energies) -> dict[str, speed.Front]:
@@ -82,7 +82,7 @@ def _curves(section: Section, energies: Energies) -> None:
     axes = "delay [FO4]", f"energy of an operation [{best[0].area.unit}]"
     picture = charts.fronts(known, best, title, *axes, are_delays=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
-    section.chart_finding(speed.headline(known, what, _TITLE, "FO4", "formats and pairs"), picture, "Energy")
+    section.chart(picture, speed.headline(known, what, _TITLE, "FO4", "formats and pairs"))
     speed.against(section, known, what, _TITLE)
     section.tables.append(ends(energies))
 
@@ -93,7 +93,7 @@ def _data(section: Section, energies: Energies) -> None:
     unit, title = series[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = charts.groups(series, title, f"energy of an operation [{unit}]")
     kinds = "; ".join(map(": ".join, KINDS.items()))
-    section.chart(f"Numbers are multiplied by the power of two that suits the format best. {kinds}", picture)
+    section.chart(picture, f"Numbers are multiplied by the power of two that suits the format best. {kinds}")
 
 
 def comparisons() -> Iterator[tuple[str, Point, Point]]:
@@ -142,6 +142,6 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
         medians = row.medians
         times = ", ".join(f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians)
         names = row.name, titles[row.place], row.data, row.recipe, figure(row), row.unit
-        body.append((*names, medians["glitch_free"], medians["area"], times or "–", Command(row.command)))
-    head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
+        body.append((*names, medians["glitch_free"], medians["area"], times or "–"))
+    head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay")
     section.table("Energies of the sweep", head, body)

@@ -1,7 +1,7 @@
 """The chapter on papers: their claims about hardware."""
 
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, have_spreads, number, ratio
+from synth.report.figures import Figure, comparable, number, ratio
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
 from synth.report.sections import Cell, Section
@@ -28,7 +28,7 @@ def claims(measured: Measured) -> Section | None:
                 lines = [f"hwgen area {block.design.command()} {where}" for block in (claim.base, claim.block)]
                 cells.append(Cell("–", "not measured", "; ".join(lines), command="\n".join(lines)))
                 continue
-            if not have_spreads((unit, base)):
+            if not comparable((unit, base)):
                 cells.append("one sample")
                 continue
             shares = ratio(unit, base)

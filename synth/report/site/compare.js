@@ -38,6 +38,7 @@ function percent(share) {
   return `${share > 0 ? "+" : ""}${text}%`;
 }
 function verdict(point, first) {
+  if (point.tool !== first.tool) return "another tool";
   if (Math.min(point.samples, first.samples) < 2) return "spread unknown";
   return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
 }
