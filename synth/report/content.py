@@ -155,7 +155,7 @@ class Content:
     @cached_property
     def answers(self) -> list[Answer]:
         """The most important findings, with links to their figures."""
-        known = [(finding, section) for section in self.sections for finding in section.shown]
+        known = [(finding, section) for section in self.sections for finding in section.findings]
         first = {finding.subject: (finding, section) for finding, section in reversed(known)}
         findings = (first[subject] for subject in SUBJECTS if subject in first)
         answers = (Answer(finding.text, self.address(section, finding.item)) for finding, section in findings)

@@ -90,7 +90,9 @@ def points(report: Report) -> list[Point]:
     for row in filter(_is_plain, rows):
         key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
         metric = ENERGY if row.is_energy else AREA
-        if (row.is_energy and row.data != DEFAULT_DATA) or row.tool != tools.setdefault((*key, metric), row.tool):
+        if (row.is_energy and row.data != DEFAULT_DATA) or row.tool != tools.setdefault(
+            (*key, metric, row.portfolio), row.tool
+        ):
             continue
         if row.timing is None and row.is_best:
             found.setdefault((*key, metric), _point(key, metric, None, figure(row)))

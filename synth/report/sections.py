@@ -89,7 +89,7 @@ def slug(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that follows from the figures; empty if they allow none, and then not shown."""
+    """A sentence that follows from the figures."""
 
     text: str
     subject: str = ""
@@ -115,14 +115,15 @@ class Section:
     command: str = ""
     """The command that measures the figures without a command of their own."""
 
-    def find(self, text: str, subject: str = "", item: Chart | Table | None = None) -> None:
-        """Add a :class:`Finding`, which ``item`` shows."""
-        self.findings.append(Finding(text, subject, (item and self.name(item)) or ""))
+    def find(self, text: str, subject: str = "", item: Chart | Table | None = None, is_caption: bool = False) -> None:
+        """Add a :class:`Finding`, which ``item`` shows, unless it is empty: the figures allow none."""
+        if text:
+            self.findings.append(Finding(text, subject, "" if item is None else self.name(item), is_caption))
 
-    def chart(self, chart: Chart, text: str = "", subject: str = "", more: str = "") -> None:
-        """Add a chart whose caption is a finding, and what ``more`` there is to say."""
-        self.charts.append(chart._replace(caption=f"{text} {more}".strip()))
-        self.findings += [Finding(each, of, self.name(chart), True) for each, of in ((text, subject), (more, ""))]
+    def chart(self, chart: Chart, finding: str = "", subject: str = "", note: str = "") -> None:
+        """Add a chart; its caption is a finding, and a note on what is shown."""
+        self.charts.append(chart._replace(caption=f"{finding} {note}".strip()))
+        self.find(finding, subject, chart, is_caption=True)
 
     def commands(self, item: Chart | Table) -> list[str]:
         """The commands that measure a chart or table, in few lines."""
@@ -142,11 +143,6 @@ class Section:
         missing = [name for name in formats if name not in set(known)]
         if missing:
             self.find(f"Not in this study: {', '.join(missing)}. {command} measures such a format.")
-
-    @property
-    def shown(self) -> list[Finding]:
-        """The findings of the section that say something."""
-        return [finding for finding in self.findings if finding.text]
 
     def name(self, item: Chart | Table) -> str:
         """The anchor of a chart or table, which is also the name of its file."""

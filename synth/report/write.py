@@ -105,8 +105,8 @@ def _paragraphs(content: Content) -> Iterator[str]:
     for section in content.sections:
         yield f"## {section.title}"
         yield from map(_escaped, filter(None, (section.intro, section.note)))
-        if section.shown:
-            yield "\n".join(f"- {_escaped(finding.text)}" for finding in section.shown)
+        if section.findings:
+            yield "\n".join(f"- {_escaped(finding.text)}" for finding in section.findings)
         yield from (markdown(table, _escaped) for table in section.tables)
 
 

@@ -244,7 +244,7 @@ def energies(data: Energies) -> str:
 def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
-    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.shown)
+    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
     texts = [fill(chapter.intro, 120), fill(chapter.note, 120), *([findings] if findings else [])]
     return _paragraphs(*texts, *chapter.tables)
 

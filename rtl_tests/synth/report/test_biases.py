@@ -37,7 +37,7 @@ def test_the_finding_has_areas_and_biases():
     recorded = [[blocks.Block("encoder", "hif8", {"source": "binary32", "rounding": mode}).design.name, *each[1:]]
                 for mode, each in zip(("ties_to_away", "hybrid"), recorded, strict=True)]  # fmt: skip
     section = blocks.encoders(Measured(mac, ["hif8"], recorded=recorded))
-    ((area, means), (chart,)) = section.shown, section.charts
+    ((area, means), (chart,)) = section.findings, section.charts
     assert (area.subject, means.subject) == ("Rounding", "")
     assert area.text == (
         "hif8 encoder with hybrid rounding, compared with ties_to_away: +80% (+77.2% to +82.8%; 180 against 100 NAND2) "

@@ -69,7 +69,7 @@ def chapter_of(dots, tool=""):
 
 
 def findings(data, tool="yosys 0"):
-    return [finding.text for finding in chapter_of(Dots.from_json(data), tool).shown]
+    return [finding.text for finding in chapter_of(Dots.from_json(data), tool).findings]
 
 
 def test_the_smallest_accumulator_is_one_of_all_that_are_exact_enough():

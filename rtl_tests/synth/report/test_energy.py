@@ -85,7 +85,7 @@ def section(rows, tool="yosys 0"):
 
 
 def findings(rows, tool="yosys 0"):
-    return [finding.text for finding in section(rows, tool).shown]
+    return [finding.text for finding in section(rows, tool).findings]
 
 
 def table(rows, caption):
@@ -173,7 +173,7 @@ def test_energies_of_a_sweep_have_a_table():
     section = chapter_of(rows=rows)
     (table,) = section.tables
     assert len(table.rows) == len(rows)
-    assert not section.shown
+    assert not section.findings
     assert {row[8].text for row in table.rows} == {"–", "60 FO4", "160 FO4"}
     assert chapter_of() is None
 

@@ -458,7 +458,7 @@ def test_the_first_comparison_reads_as_the_first_finding(opened):
     """HiF8 against the pair, by the same share."""
     page = opened()
     finding = page.locator("#findings li").first.inner_text()
-    share = finding.partition(f"pair {PAIR}: ")[2].partition(" ")[0]
+    share = finding.partition(f"pair {PAIR}: area of a MAC into binary16 ")[2].partition(" ")[0]
     assert f"hif8 against {PAIR}: area {share} (" in page.locator("#compare .verdict").inner_text()
 
 

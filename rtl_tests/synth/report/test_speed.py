@@ -108,10 +108,11 @@ def test_a_finding_on_limits_has_the_least_and_the_largest_ratio_of_all():
     compared = [(step.unit.median / step.base.median, step) for step in steps]
     (_, low), (_, high) = (pick(compared, key=lambda pair: pair[0]) for pick in (min, max))
     assert (
-        f"hif8 against {PAIR} within the same limit is {low.text} at the least and {high.text} at the most" in finding
+        f"hif8 against {PAIR} within the same delay is {low.text} at the least and {high.text} at the most." in finding
     )
     less = [step for _, step in compared if step.unit.below(step.base)]
-    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in finding
+    (more,) = (each.text for each in section.findings if each.text.startswith("Beyond the spreads it is "))
+    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in more
     assert chart.data[1]["y"] == [share for share, _ in compared]
     assert finding == chart.caption
 
@@ -171,8 +172,8 @@ def test_the_section_shows_the_file():
     assert several[0] == len({row.format for row in speeds.rows} & {*FORMATS})
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
     warned = chapter_of(tool="yosys 1", speeds=speeds)
-    assert warned.shown[0].text.startswith(text)
-    assert warned.shown[1:] == section.shown
+    assert warned.findings[0].text.startswith(text)
+    assert warned.findings[1:] == section.findings
 
 
 def test_an_area_without_a_delay_is_refused():
@@ -265,7 +266,7 @@ def test_no_speed_is_claimed_of_one_sample():
         for row in timed_rows(name, [(10, areas[0]), (20, areas[1])], optimize=goal)
     ]
     chapter = chapter_of(rows)
-    assert chapter.shown == []
+    assert chapter.findings == []
     assert chapter.charts == []
     assert (chapter.tables[0].rows[0][1].text, chapter.tables[0].rows[0][1].small) == (
         "90 NAND2 at 10 FO4",

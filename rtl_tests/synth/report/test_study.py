@@ -65,10 +65,12 @@ def test_findings_are_listed_unless_they_say_nothing():
     section = Section("anchor", "Title", "Intro.")
     for text in ("One.", "", "Two.", "One."):
         section.find(text, "subject")
-    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One."]
+    assert [finding.text for finding in section.findings] == ["One.", "Two.", "One."]
     section.name_missing(["a", "b"], ["a"], "command")
     section.name_missing(["a"], ["a"], "command")
-    assert [finding.text for finding in section.shown[3:]] == ["Not in this study: b. command measures such a format."]
+    assert [finding.text for finding in section.findings[3:]] == [
+        "Not in this study: b. command measures such a format."
+    ]
 
 
 def test_commands_that_differ_in_the_format_alone_are_a_loop():

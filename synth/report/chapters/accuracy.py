@@ -52,14 +52,14 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     for name in ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []:
         what = f"{column.title}, of {measured.bits[name]} bits with such an SNR: {name} has the smallest MAC"
         least = ranked(eight)[0]
-        section.find(f"{what}, {both(good[name], eight[least])}, that of {least}.")
+        section.find(f"{what}, against that of {least} {both(good[name], eight[least])}.")
     names = ranked(figures)
     scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
     if 1 < len(scaled) <= charts.MOST_NAMES:
         series = {name: dict(zip(SCALES, map(Figure.exact, each), strict=True)) for name, each in scaled.items()}
         title, axes = "SNR over the scale of Gaussian data", ("standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
-        section.chart(charts.lines(series, title, *axes), caption)
+        section.chart(charts.lines(series, title, *axes), note=caption)
     rows = []
     for name in names:
         known = accuracy[name]

@@ -164,7 +164,7 @@ def accumulators(measured: Measured) -> Section | None:
     text, more = registered(measured)
     section.find(text, "Exact accumulators")
     section.find(more)
-    return section if section.charts or section.shown else None
+    return section if section.charts or section.findings else None
 
 
 def registered(measured: Measured) -> tuple[str, str]:

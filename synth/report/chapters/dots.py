@@ -85,7 +85,7 @@ def _errors(section: Section, dots: Dots) -> None:
     axis = {"type": "log", "exponentformat": "power", "dtick": 1}
     picture = charts.groups(series, title, "error (root mean square)", are_points=True, **axis)
     caption = f"The row {study.OPERANDS} is the error of rounding the operands. Without a mark: no error in any sum."
-    section.chart(picture, caption)
+    section.chart(picture, note=caption)
     section.chart(charts.bars(areas, f"{FORMAT}, {STEP} lanes: area by accumulator", f"area per product [{_UNIT}]"))
     small = {
         name: area

@@ -93,7 +93,7 @@ def _data(section: Section, energies: Energies) -> None:
     unit, title = series[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = charts.groups(series, title, f"energy of an operation [{unit}]")
     kinds = "; ".join(map(": ".join, KINDS.items()))
-    section.chart(picture, f"Numbers are multiplied by the power of two that suits the format best. {kinds}")
+    section.chart(picture, note=f"Numbers are multiplied by the power of two that suits the format best. {kinds}")
 
 
 def comparisons() -> Iterator[tuple[str, Point, Point]]:

@@ -6,7 +6,7 @@ from itertools import product
 from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.targets import TARGETS
 from synth.report.data import Report
-from synth.report.figures import Figure, listing, number, ranged
+from synth.report.figures import Figure, comparable, compared, listing, number, ranged
 from synth.report.measured import Measured, figure
 from synth.report.plan import REFERENCES, Block, Point
 from synth.report.sections import Cell, Section, Table, number_cell, table
@@ -103,7 +103,7 @@ def _difference(value: Figure | None, base: Figure | None) -> Cell | None:
     if value is None or base is None:
         return None
     change, _, spread = ranged(value, base).rstrip(")").partition(" (")
-    return Cell(change, spread, value=value.median / base.median)
+    return Cell(change or "another tool", spread, value=value.median / base.median)
 
 
 def sentence(data: References, measured: Measured) -> str:
@@ -111,21 +111,21 @@ def sentence(data: References, measured: Measured) -> str:
     elements, (integer, *wide) = _elements(data, measured), REFERENCES
     cost, base = next(iter(elements[study.EXACT, integer].items()), ("", None))
     known = {name: elements[study.EXACT, name].get(cost) for name in _NAMES}
-    changes = [f"{_NAMES[name]} {ranged(value, base)}" for name, value in known.items() if value and base]
+    changes = [
+        f"{_NAMES[name]} {text}" for name, value in known.items() if value and base and (text := ranged(value, base))
+    ]
+    pairs = (
+        (elements[into, name].get(each), elements[into, other].get(each))
+        for into, name, other, each in product(study.ACCUMULATORS, _NAMES, wide, _COSTS)
+    )
+    verdicts = [compared(value, other)[0] for value, other in pairs if value and other and comparable((value, other))]
     if not changes:
         return ""
-    pairs = [
-        (elements[into, name][each], elements[into, other][each])
-        for into, name, other, each in product(study.ACCUMULATORS, _NAMES, wide, _COSTS)
-        if each in elements[into, name] and each in elements[into, other]
-    ]
-    less = sum(value.below(base) for value, base in pairs)
-    same = sum(not value.differs(base) for value, base in pairs)
+    counts = f"less in {verdicts.count('-')} of {len(verdicts)} comparisons"
+    counts += f", not different within the spreads in {verdicts.count('n')}" if "n" in verdicts else ""
     text = f"{cost.capitalize()} of a processing element with an exact accumulator, against {integer}: "
-    text += f"{listing(changes)}; against {listing(wide)}, area and energy are less in {less} of {len(pairs)} comparisons"
-    return f"{text}{f', and no different within the spreads in {same}' * (same > 0)}.".replace(
-        "no difference", "no difference within the spreads"
-    )
+    text += f"{listing(changes)}; against {listing(wide)}, area and energy are {counts}."
+    return text.replace("no difference", "no difference within the spreads")
 
 
 def roundings(report: Report) -> Section | None:

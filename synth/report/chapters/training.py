@@ -278,7 +278,7 @@ def _area_chart(
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
     chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    section.chart(chart, finding, more="Open marks: policies with scaling.")
+    section.chart(chart, finding, note="Open marks: policies with scaling.")
 
 
 def _history_plot(section: Section, task: Task) -> None:
@@ -295,4 +295,4 @@ def _history_plot(section: Section, task: Task) -> None:
     if not shown:
         return
     picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
-    section.chart(picture, "Of all gradients other than zero, those that became zero; first seed.")
+    section.chart(picture, note="Of all gradients other than zero, those that became zero; first seed.")
