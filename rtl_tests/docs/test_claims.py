@@ -13,8 +13,8 @@ from golden.loss import ADAPTIVE, CHANGES, FIRST_ADAPTIVE, WINDOWS
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import BLOCKS
 from synth.area.digest import sha256
+from synth.area.figures import Figure
 from synth.report import ledger
-from synth.report.figures import Figure
 from synth.report.ledger import NOT_REPRODUCED, PAPERS, REPRODUCED, UNDECIDED, UNMEASURED, UNTESTABLE, VERDICTS
 
 NAN, INFINITY = 0x7FC00000, 0x7F800000

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from synth.area.figures import counted, listing, ranged
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, tiles, training
 from synth.report.data import Report
-from synth.report.figures import counted, listing, ranged
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
 from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points

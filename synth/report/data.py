@@ -117,15 +117,7 @@ class Accuracy:
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
-_PARTS: dict[str, Any] = {
-    "accuracy": Accuracy,
-    "dots": Dots,
-    "energies": Energies,
-    "references": References,
-    "speeds": Speeds,
-    "study": Study,
-    "tiles": Tiles,
-}
+_PARTS = ("accuracy", "dots", "energies", "references", "speeds", "study", "tiles")
 """Attributes that are the content of a file."""
 
 
@@ -180,21 +172,6 @@ class Report:
             "snr": self.ratios and {name: asdict(ratio) for name, ratio in self.ratios.items()},
             **{name: (part := getattr(self, name)) and dict(part.source) for name in _PARTS},
         }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Report":
-        """Read a ``report.json`` of this version."""
-        ratios = (data["snr"] or {}).items()
-        snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
-        parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
-        return cls(
-            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale", "recorded")},
-            rows=tuple(map(Row.from_json, data["rows"])),
-            evidence=tuple(Evidence(**record) for record in data["evidence"]),
-            failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
-            ratios=snr or None,
-            **parts,
-        )
 
 
 def assemble(

@@ -18,10 +18,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from synth.area.figures import Figure, number, ratio
 from synth.report import load
-from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED
-from synth.report.figures import Figure, number, ratio
-from synth.report.training.claims import CLAIMS, OWN, UNDECIDED, Claim, Relation, Verdict, verdict
+from synth.report.training.claims import (
+    CLAIMS,
+    NOT_REPRODUCED,
+    OWN,
+    REPRODUCED,
+    UNDECIDED,
+    Claim,
+    Relation,
+    Verdict,
+    verdict,
+)
 from synth.studies.study import text_of
 
 UNMEASURED, UNTESTABLE = "not measured yet", "not testable here"

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from golden import Refusal
+from synth.area.figures import Figure, Item
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, Item
 from synth.report.plan import OPTIONAL, Block, part_of_mac
 
 EIGHT = "formats and pairs of 8 bits"
@@ -21,17 +21,11 @@ def figure(row: Row) -> Figure:
     return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
 
 
-def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
-    """The best row of a block with these options in a place, or None; an option that is None must be absent."""
-    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
-    alike = (row for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
-    return next(alike, None)
-
-
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
-    """The figure of the row that :func:`find` finds."""
-    row = find(rows, component, place, **options)
-    return None if row is None else figure(row)
+    """The figure of a block with these options in a place, or None; an option that is None must be absent."""
+    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
+    alike = (figure(row) for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
+    return next(alike, None)
 
 
 @dataclass(frozen=True)

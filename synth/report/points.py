@@ -1,7 +1,7 @@
 """The table of points behind Compare: every figure that a choice of formats has, each with its interval and command.
 
 A choice is a format, or a pair of formats behind a select pin such as ``ocp_e4m3+ocp_e5m2``. The page's script only
-selects points and divides them; whether two of them differ is :meth:`synth.report.figures.Figure.differs`.
+selects points and divides them; whether two of them differ is :meth:`synth.area.figures.Figure.differs`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +10,12 @@ from itertools import chain, starmap
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from synth.area.figures import Figure
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed, training
 from synth.report.data import Report
-from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
 from synth.report.training.policy import KINDS, TENSOR, UNSCALED
@@ -181,15 +181,10 @@ def chosen(
     unit: str = "mac",
     accumulator: str = REPORT_ACCUMULATOR,
     target: str = "gates",
-    limit: float | None = None,
 ) -> Point | None:
-    """The figure of a choice: at any speed, or the last point of its front that is within a limit in FO4."""
-    key = choice, unit, accumulator, target, metric
-    known = [point for point in table if point[:5] == key]
-    if limit is None:
-        return next((point for point in known if point.delay is None), None)
-    within = [point for point in known if point.delay is not None and point.delay <= limit * (1 + 1e-9)]
-    return max(within, key=lambda point: point.delay or 0, default=None)
+    """The figure of a choice at any speed."""
+    key = choice, unit, accumulator, target, metric, None
+    return next((point for point in table if point[:6] == key), None)
 
 
 def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:

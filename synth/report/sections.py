@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
 
-from synth.report.figures import Figure, compared, have_spreads, number
+from synth.area.figures import Figure, compared, have_spreads, number
 
 
 @dataclass(frozen=True)

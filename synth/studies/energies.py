@@ -17,13 +17,14 @@ from typing import ClassVar
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import AREA, GOALS
 from synth import report
+from synth.area.figures import Figure
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
-from synth.report.figures import Figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.studies import speeds
+from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 

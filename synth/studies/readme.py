@@ -3,7 +3,6 @@
 Usage: python -m synth.studies.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -22,13 +21,12 @@ from golden.arithmetic.blocks import MX, POLICIES, default_policy, element_expon
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
+from synth.area.figures import Figure, counted, number, ranked
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import blocks, energy, training
+from synth.report.chapters import blocks, energy, speed, training
 from synth.report.chapters import references as beside
-from synth.report.data import Report
-from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Table, table
@@ -65,9 +63,9 @@ netlist of the module as emitted, built for speed, by `depth_map`, whose limit `
 library:"""
 
 
-def results(report: Report) -> dict[str, Any]:
+def results(rows: Iterable[Row]) -> dict[str, Any]:
     """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator."""
-    best = {(row.name, row.place): [row] for row in report.rows if row.is_best}
+    best = {(row.name, row.place): [row] for row in rows if row.is_best}
     keys = {label: (point.design.name, point.target) for label, point in Areas.labelled().items()}
     return Areas.packed({label: best[key] for label, key in keys.items() if key in best})
 
@@ -238,7 +236,10 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 def energies(data: Energies) -> str:
     """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
-    return _paragraphs(energy.ends(data))
+    curves = energy.curves(data).items()
+    rows = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves)
+    title = f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {TARGETS['gates'].title}"
+    return _paragraphs(table(title, ("MAC", *speed.ENDS), rows))
 
 
 def study(data: Study | None) -> str:
@@ -258,8 +259,8 @@ def _insert(page: Path, text: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
-        report = Report.from_json(json.loads(Path(arguments[0]).read_bytes()))
-        Areas.file.write_text(text_of(results(report)), encoding="utf-8")
+        rows = load.sweep(arguments[0], "REPORT.json").rows
+        Areas.file.write_text(text_of(results(rows)), encoding="utf-8")
     data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
     _insert(README, section(data) + references(load.references(), data))

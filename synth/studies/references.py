@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from hwgen.blocks.catalog import build
 from synth import report
 from synth.energy.job import DEFAULT_DATA
-from synth.report.plan import Family, Point
+from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 

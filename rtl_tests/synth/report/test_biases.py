@@ -4,8 +4,8 @@ import re
 
 from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.report.test_report import made_up
+from synth.area.figures import Figure
 from synth.report.chapters import blocks
-from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.studies import biases as study
 

@@ -9,7 +9,6 @@ from rtl_tests.synth.report.test_report import made_up
 from synth.report import load
 from synth.report.chapters import dots as chapter
 from synth.report.data import assemble
-from synth.report.plan import Point
 from synth.studies.dots import (
     BLOCK_DATA,
     BLOCKS,
@@ -25,6 +24,7 @@ from synth.studies.dots import (
     dot,
     readout,
 )
+from synth.studies.family import Point
 
 AREA = {
     "binary16": 600,

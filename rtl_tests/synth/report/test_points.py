@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from rtl_tests.support.reported import chosen
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_report import made_up
 from rtl_tests.synth.report.test_speed import timed_rows
@@ -9,7 +10,7 @@ from synth.area.runner import Outcome
 from synth.report import load
 from synth.report.data import assemble
 from synth.report.plan import P3109_PAIR, PAIR
-from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, chosen, points
+from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, points
 
 
 def report(*rows):

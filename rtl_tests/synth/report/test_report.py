@@ -13,9 +13,11 @@ from markupsafe import escape
 import synth
 from rtl_tests.support import shared
 from rtl_tests.support.paths import ROOT
+from rtl_tests.support.reported import read_report
 from rtl_tests.support.trained import made_up_study
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_accuracy import DIGITS
+from synth.area.figures import Figure, compared, number, ranged, smallest_sentence
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.area.targets import TARGETS
@@ -24,8 +26,7 @@ from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, papers, references
 from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
-from synth.report.data import Accuracy, Ratio, Report, assemble
-from synth.report.figures import Figure, compared, number, ranged, smallest_sentence
+from synth.report.data import Accuracy, Ratio, assemble
 from synth.report.measured import Measured
 from synth.report.plan import (
     ACCUMULATORS,
@@ -193,7 +194,7 @@ def folder():
 
 @pytest.fixture(scope="module")
 def content(folder):
-    return Content(Report.from_json(json.loads((folder / "report.json").read_text())))
+    return Content(read_report(json.loads((folder / "report.json").read_text())))
 
 
 def read(folder):
@@ -229,7 +230,7 @@ def test_files(data, folder, content):
 
 def test_the_same_data_gives_the_same_bytes_and_json_is_the_source(folder, tmp_path):
     first = read(folder)
-    render(Report.from_json(json.loads(first["report.json"])), tmp_path)
+    render(read_report(json.loads(first["report.json"])), tmp_path)
     assert read(tmp_path) == {name: text for name, text in first.items() if not name.startswith("logs/")}
 
 

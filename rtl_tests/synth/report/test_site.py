@@ -14,10 +14,11 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from rtl_tests.support.optional import CHROMIUM, NEEDS_CHROMIUM
+from rtl_tests.support.reported import chosen
 from rtl_tests.synth.report.test_report import NAMES, SECTIONS, rendered
-from synth.report.figures import compared, number, ranged
+from synth.area.figures import compared, number, ranged
 from synth.report.plan import FORMATS, P3109_PAIR, PAIR
-from synth.report.points import AREA, DELAY, ENERGY, FASTEST, SHORTEST, Point, chosen
+from synth.report.points import AREA, DELAY, ENERGY, FASTEST, SHORTEST, Point
 
 pytestmark = NEEDS_CHROMIUM
 SCREEN = 1000

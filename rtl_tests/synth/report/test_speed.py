@@ -8,17 +8,18 @@ import pytest
 
 from golden.refusal import BadKind
 from rtl_tests.synth.area.test_jobs import JOB
+from synth.area.figures import Figure, number, ratio
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.report import load
 from synth.report.chapters import papers, speed
-from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, ratio, verdict
+from synth.report.chapters.papers import verdict
 from synth.report.chapters.speed import Point, at, front
 from synth.report.content import Content
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
-from synth.report.figures import Figure, number
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS, PAIR
+from synth.report.training.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from synth.report.write import render
 from synth.studies.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from hwgen.blocks.catalog import build
+from synth.area.figures import Figure
 from synth.report import load
-from synth.report.figures import Figure
-from synth.report.plan import Family, Point
 from synth.report.sections import Cell, Section, cell, merged
 from synth.studies.areas import Areas
+from synth.studies.family import Family, Point
 from synth.studies.fast import Sky130
 from synth.studies.study import text_of
 

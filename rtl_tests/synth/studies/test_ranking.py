@@ -6,9 +6,9 @@ import pytest
 
 from hwgen.tools.yosys import YosysError
 from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.figures import Figure
 from synth.area.liberty import GATES
 from synth.area.runner import Outcome
-from synth.report.figures import Figure
 from synth.studies import ranking, study
 from synth.studies.script import status
 

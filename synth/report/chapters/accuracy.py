@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from statistics import fmean
 
+from synth.area.figures import Figure, both, comparable, front, listing, number, ranked, smallest_sentence
 from synth.report import charts
 from synth.report.data import Accuracy, Score
-from synth.report.figures import Figure, both, comparable, front, listing, number, ranked, smallest_sentence
 from synth.report.measured import EIGHT, Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell

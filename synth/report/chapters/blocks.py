@@ -2,10 +2,10 @@
 
 from itertools import product
 
+from synth.area.figures import Figure, both, comparable, listing, ranked, smallest_sentence
 from synth.report import charts, plan
-from synth.report.figures import Figure, both, comparable, listing, ranked, smallest_sentence
-from synth.report.measured import EIGHT, Column, Measured, figure, find, pick
-from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
+from synth.report.measured import EIGHT, Column, Measured, figure, pick
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block, part_of_mac
 from synth.report.sections import Cell, Section, figure_cell
 from synth.studies.biases import better, biases
 
@@ -155,9 +155,8 @@ def accumulators(measured: Measured) -> Section | None:
     for column in (measured.columns[target] for target in WIDTH_TARGETS if target in measured.columns):
         areas: dict[str, dict[str, Figure]] = {}
         for kind, name in product(plan.ACCUMULATORS, plan.WIDTH_STUDY):
-            options = {"format": name, "format_b": None, "accumulator": kind}
-            if row := find(measured.rows, "mac", column.key, **options):
-                areas.setdefault(name, {})[kind] = figure(row)
+            if area := measured.block(part_of_mac("mac", name, kind), column.key):
+                areas.setdefault(name, {})[kind] = area
         if max(map(len, areas.values()), default=0) > 1:
             title = f"MAC by accumulator, without its register, {column.title}"
             section.chart(charts.groups(areas, title, column.axis))

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from synth.area.figures import Figure, both, smallest_sentence
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, both, smallest_sentence
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
@@ -59,7 +59,8 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         lanes: _sum(area, dots.area(study.readout(), lanes, target)) for lanes, area in areas["exact"].items()
     }
     title = f"{FORMAT}, area per product by lanes, {place.title}"
-    picture = charts.lines(areas, title, "lanes", f"area per product [{place.unit}]", are_powers=True)
+    labels = "lanes", f"area per product [{place.unit}]"
+    picture = charts.lines(areas, title, *labels, type="log", tickvals=counts, ticktext=[*map(str, counts)])
     section.chart(picture)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
+from synth.area.figures import DELAYS, Figure, compared, smallest_sentence
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
@@ -11,12 +12,12 @@ from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
 from synth.report.data import Report
-from synth.report.figures import DELAYS, Figure, compared, smallest_sentence
 from synth.report.measured import EIGHT, Measured, columns, figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.sections import Cell, Section, Table, number_cell, table
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.sections import Cell, Section, number_cell
 from synth.studies import energies as study
 from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, mac, point
+from synth.studies.family import Point
 
 _TITLE = "Gates"
 _INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
@@ -68,12 +69,6 @@ def curves(energies: Energies) -> dict[str, speed.Front]:
     return {name: curve for name, curve in fronts.items() if curve}  # an older file may lack formats
 
 
-def ends(energies: Energies) -> Table:
-    """The fastest MAC of each format, and the one with the least energy."""
-    body = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves(energies).items())
-    return table(f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {_TITLE}", ("MAC", *speed.ENDS), body)
-
-
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy at which speed."""
     known = curves(energies)
@@ -84,7 +79,6 @@ def _curves(section: Section, energies: Energies) -> None:
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
     section.chart(picture, speed.headline(known, what, _TITLE, "FO4", "formats and pairs"))
     speed.against(section, known, what, _TITLE)
-    section.tables.append(ends(energies))
 
 
 def _data(section: Section, energies: Energies) -> None:

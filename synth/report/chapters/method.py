@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import golden
 from golden import Refusal
+from synth.area.figures import counted
 from synth.area.targets import LIBERTY
 from synth.proof.evidence import EQUAL, PROVED, Evidence
 from synth.report.data import Report
-from synth.report.figures import counted
 from synth.report.measured import Measured
 from synth.report.plan import TERMS
 from synth.report.sections import Cell, Section

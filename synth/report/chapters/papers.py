@@ -1,12 +1,11 @@
 """The chapter on papers: their claims about hardware."""
 
+from synth.area.figures import Figure, comparable, number, ratio
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, comparable, number, ratio
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
 from synth.report.sections import Cell, Section
-
-REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
+from synth.report.training.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 
 
 def claims(measured: Measured) -> Section | None:

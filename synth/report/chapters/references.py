@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from itertools import product
 
+from synth.area.figures import Figure, comparable, compared, listing, number, ranged
 from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.targets import TARGETS
 from synth.report.data import Report
-from synth.report.figures import Figure, comparable, compared, listing, number, ranged
 from synth.report.measured import Measured, figure
-from synth.report.plan import REFERENCES, Block, Point
+from synth.report.plan import REFERENCES, Block
 from synth.report.sections import Cell, Section, Table, number_cell, table
 from synth.studies import references as study
 from synth.studies.biases import errors
 from synth.studies.energies import area
+from synth.studies.family import Point
 from synth.studies.references import LANES, PORT, REGISTER, ROUNDED, References, encoder, stochastic, unit
 
 _TITLE = TARGETS["gates"].title

@@ -6,10 +6,11 @@ from math import inf
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
+from synth.area import figures
+from synth.area.figures import Figure, comparable, counted, listing, number, smallest_sentence
 from synth.area.rows import Row
-from synth.report import charts, figures
+from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, comparable, counted, listing, number, smallest_sentence
 from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section

@@ -1,9 +1,9 @@
 """The chapter on tiles: what formats cost in a matrix unit, with its registers."""
 
+from synth.area.figures import smallest_sentence
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import smallest_sentence
 from synth.report.sections import Section, figure_cell, number_cell
 from synth.studies.tiles import ACCUMULATOR, FORMATS, SIDES
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from synth.area.figures import Figure, comparable, counted, listing, number
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.chapters.accuracy import best_formats
-from synth.report.figures import Figure, comparable, counted, listing, number
 from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
 from synth.report.training import claims
 from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
@@ -277,7 +277,7 @@ def _area_chart(
     policies = {name: task.policies[name].policy for name in points}
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
-    chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
+    chart = charts.fronts(points, least, title, *labels, hollow=scaled)
     section.chart(chart, finding, note="Open marks: policies with scaling.")
 
 
@@ -285,7 +285,7 @@ def _history_plot(section: Section, task: Task) -> None:
     """Shares of gradients that became zero, over iterations."""
     series = {
         name: {
-            point["iteration"]: Figure.exact(point["lost"][GRADIENT][0])
+            point["iteration"]: Figure.exact(100 * point["lost"][GRADIENT][0])
             for point in trained.history
             if GRADIENT in point["lost"]
         }
@@ -294,5 +294,5 @@ def _history_plot(section: Section, task: Task) -> None:
     shown = {name: shares for name, shares in series.items() if len(shares) > 1}
     if not shown:
         return
-    picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
+    picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "share [%]")
     section.chart(picture, note="Of all gradients other than zero, those that became zero; first seed.")

@@ -1,5 +1,5 @@
 // Compare: selects points of the table that the page contains, divides them by the first choice's, and says what
-// differs. The choice is in the address. Whether two figures differ is decided as in synth/report/figures.py.
+// differs. The choice is in the address. Whether two figures differ is decided as in synth/area/figures.py.
 "use strict";
 
 const data = JSON.parse(document.getElementById("points")?.textContent ?? "null");
