@@ -1,6 +1,8 @@
 """The report's data: rows, failures, accuracy and evidence, and their JSON."""
 
 import math
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -8,6 +10,7 @@ from typing import Any
 
 from golden.refusal import BadValue
 from hwgen.tools import yosys
+from synth.area.digest import ROOT
 from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.area.runner import Outcome
@@ -174,6 +177,14 @@ class Report:
         }
 
 
+def _program() -> str:
+    """The version of this program, and its commit where it is a clone."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    is_clone = (ROOT / ".git").exists() and shutil.which("git") is not None
+    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() if is_clone else ""
+    return f"{version('minifloat-rtl')}{f', commit {commit}' * bool(commit)}"
+
+
 def assemble(
     outcomes: Iterable[Outcome],
     formats: Sequence[str],
@@ -186,7 +197,7 @@ def assemble(
     return Report(
         formats=tuple(formats),
         tool=yosys.version(),
-        versions={name: version(name) for name in ("minifloat-rtl", "amaranth")},
+        versions={"minifloat-rtl": _program(), "amaranth": version("amaranth")},
         portfolio=", ".join(sorted({job.portfolio for job in jobs})),
         renamings=max((job.renamings for job in jobs), default=0),
         rows=tuple(row for outcome in finished for row in outcome.rows),
@@ -230,14 +241,8 @@ def with_earlier(
     """
     known = {(row.name, row.place) for row in report.rows}
     rows = [row for row in earlier if left and row.name in modules and (row.name, row.place) not in known]
-    studied = (
-        row
-        for study in (report.speeds, report.energies, report.references, report.dots, report.tiles)
-        if study
-        for row in study.rows
-    )
-    stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
+    stale = (row.name for row in data.shown if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     kept = tuple(recorded) if left else ()
     return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)), recorded=kept)
 

@@ -12,7 +12,6 @@ from synth.report.plan import OPTIONAL, Block, part_of_mac
 
 EIGHT = "formats and pairs of 8 bits"
 """What :meth:`Measured.eight` selects."""
-_LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
 
 def figure(row: Row) -> Figure:
@@ -41,7 +40,7 @@ class Column:
     @property
     def axis(self) -> str:
         """Label of a chart's axis."""
-        return "area [the library's unit]" if self.note == _LIBRARY_NOTE else f"area [{self.unit}]"
+        return f"area [{self.unit}]"
 
     @property
     def head(self) -> str:
@@ -57,8 +56,8 @@ def columns(rows: Iterable[Row]) -> list[Column]:
     titles = [" + ".join(dict.fromkeys(name.split("_")[0] for name in row.libraries)) for row in libraries.values()]
     if len(set(titles)) < len(titles):
         titles = [row.cells for row in libraries.values()]
-    pairs = zip(libraries, titles, strict=True)
-    return targets + [Column(key, title, "area", _LIBRARY_NOTE) for key, title in pairs]
+    note = "NAND2: divided by the area of the library's smallest two-input NAND."
+    return targets + [Column(*pair, "the library's unit", note) for pair in zip(libraries, titles, strict=True)]
 
 
 class Measured:

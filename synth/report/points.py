@@ -38,13 +38,9 @@ UNITS = {
 _FREE = {"lanes", "optimize", "fabric"}
 """Optional properties of a unit that has no other ones, and so is a plain one."""
 DEFAULT = (PAIR, "hif8", "e5m2b1", P3109_PAIR)
-"""The choices that are compared first, with formats that the report does not compare by default, up to
-:data:`_MOST`.
-"""
+"""The choices that are compared first; a user's formats follow, up to :data:`_MOST`."""
 _MOST = 6
 _OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
-
-
 _SCALINGS = {UNSCALED: "unscaled", TENSOR: "with scales of tensors"}
 _Key = tuple[str, str, str, str]
 """The first four fields of a point."""
@@ -90,19 +86,15 @@ def points(report: Report) -> list[Point]:
     for row in filter(_is_plain, rows):
         key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
         metric = ENERGY if row.is_energy else AREA
-        if (row.is_energy and row.data != DEFAULT_DATA) or row.tool != tools.setdefault(
-            (*key, metric, row.portfolio), row.tool
-        ):
+        if row.tool != tools.setdefault((*key, metric, row.portfolio), row.tool):
             continue
         if row.timing is None and row.is_best:
             found.setdefault((*key, metric), _point(key, metric, None, figure(row)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
-                delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), tool=row.tool, command=row.command)
+                delay = energies.summary(row, "period_fo4", "FO4")
                 found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
             if row.is_energy and row.target in TARGETS:
-                area = replace(energies.area(row), unit=TARGETS[row.target].unit, samples=1, tool=row.tool)
-                area = replace(area, command=row.command)
-                found.setdefault((*key, AREA), _point(key, AREA, None, area)._replace(note="median"))
+                found.setdefault((*key, AREA), _point(key, AREA, None, energies.area(row))._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
@@ -115,6 +107,7 @@ def _is_plain(row: Row) -> bool:
     """Whether a row is that of a unit with both operands of one choice and without options."""
     options = row.options
     is_unit = row.component in UNITS and "format_b" not in options and not OPTIONAL & options.keys() - _FREE
+    is_unit &= not row.is_energy or row.data == DEFAULT_DATA
     lanes = LANES if row.component == "dot" else None
     return is_unit and options.get("lanes") == lanes and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
 

@@ -66,9 +66,10 @@ def pages(content: Content) -> dict[str, str]:
     data = as_json(content.points, content.report.formats)
     pages = {"compare.json": json.dumps(data, indent=0, ensure_ascii=False) + "\n"}
     pages["index.html"] = environment.get_template("index.html").render(content=content, compare=data, current="index")
-    for page in content.pages:
-        chapter = environment.get_template("chapter.html")
-        pages[f"{page.name}.html"] = chapter.render(content=content, page=page, current=page.name)
+    chapter = environment.get_template("chapter.html")
+    pages |= {
+        f"{page.name}.html": chapter.render(content=content, page=page, current=page.name) for page in content.pages
+    }
     return pages
 
 

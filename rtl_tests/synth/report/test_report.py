@@ -4,10 +4,13 @@ import csv
 import io
 import json
 import re
+import subprocess
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 from markupsafe import escape
 
 import synth
@@ -22,11 +25,12 @@ from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.area.targets import TARGETS
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence
+from synth.report import data as data_module
 from synth.report import load
 from synth.report import write as module
 from synth.report.chapters import method, papers, references
 from synth.report.content import ONE_SAMPLE, PAGES, SUBJECTS, Content
-from synth.report.data import Accuracy, Ratio, assemble
+from synth.report.data import Accuracy, Failure, Ratio, Sweep, assemble, with_sweeps
 from synth.report.measured import Measured
 from synth.report.plan import (
     ACCUMULATORS,
@@ -457,6 +461,61 @@ def test_evidence_of_users_files_proves_only_these(tmp_path):
     assert r"x\|y \x1b\[31m&lt;script>" in text
     assert "\x1b" not in text
     assert "31m&lt;script&gt;" in (tmp_path / "method.html").read_text()
+
+
+HOSTILE = "x](http://a.b/c) ![i](http://a.b/d) <img src=y> `code` *b* | c\n# head\n[r]: http://a.b/e"
+
+
+def test_a_users_words_are_shown_as_they_are(tmp_path):
+    """In Markdown as in HTML: no link, picture, code, element or heading is made of what a file calls its tool."""
+    rows = [
+        replace(row, tool=HOSTILE, portfolio=HOSTILE, unit=HOSTILE)
+        for name in ("hif8", "e5m3")
+        for row in made_up("mac", "gates", 100, format=name, accumulator="binary16")
+    ]
+    render(with_sweeps(assemble([], []), [Sweep(tuple(rows), (Failure(HOSTILE, HOSTILE, HOSTILE),))]), tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    inner = [child for token in tokens for child in token.children or ()]
+    assert {token.type for token in inner} <= {"text", "strong_open", "strong_close", "text_special", "softbreak"}
+    assert {token.type for token in tokens if "html" in token.type or "code" in token.type} == set()
+    heads = [tokens[place + 1].content for place, token in enumerate(tokens) if token.type == "heading_open"]
+    assert "head" not in " ".join(heads)
+    shown = "".join(child.content for child in inner)
+    assert " ".join(HOSTILE.split()) in shown
+    for page in pages_of(tmp_path).values():
+        assert "<img" not in page.lower()
+        assert "http://a.b" not in "".join(re.findall(r'(?:src|href)="([^"]*)"', page))
+
+
+def test_figures_of_another_tool_are_marked_and_not_compared():
+    """In the table of MACs; no sentence and no bar says how they differ."""
+    rows = [
+        row if name != "ocp_e4m3" else replace(row, tool="another")
+        for area, name in enumerate(("hif8", "e5m2b1", "ocp_e4m3"), 100)
+        for row in made_up("mac", "gates", 10 * area, format=name, accumulator="binary16")
+    ]
+    content = Content(with_sweeps(assemble([], []), [Sweep(tuple(rows))]))
+    (section,) = (section for section in content.sections if section.anchor == "mac")
+    cells = {row[0].text: row[1].small for row in section.tables[0].rows}
+    assert cells == {
+        "hif8": "999 to 1,001 · smallest",
+        "e5m2b1": "1,009 to 1,011 · +1%",
+        "ocp_e4m3": "1,019 to 1,021 · by another",
+    }
+    assert section.findings == []
+    assert [text.partition(" ")[2] for text in section.charts[0].data[0]["text"]] == ["", "+1%", ""]
+
+
+def test_a_citation_names_the_version_and_the_commit_of_a_clone(tmp_path, monkeypatch):
+    monkeypatch.setattr(data_module, "ROOT", tmp_path)
+    assert assemble([], []).versions["minifloat-rtl"] == version("minifloat-rtl")
+    words = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "one"]):
+        subprocess.run([*words, *command], check=True)
+    commit = subprocess.run([*words, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout[:12]
+    cited = Content(assemble([], [])).cite("Title")
+    assert f", minifloat-rtl {version('minifloat-rtl')}, commit {commit} (" in cited
 
 
 def test_a_number_of_inputs_has_any_size():

@@ -118,7 +118,7 @@ def test_the_whole_study(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["ranking", *words])
     assert status("ranking", ranking.main) == 0
     text = capsys.readouterr().out
-    assert "Decode + multiply, gates [area]" in text
+    assert "Decode + multiply, gates [the library's unit]" in text
     assert text.endswith(
         "\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n"
     )

@@ -137,9 +137,8 @@ def encoders(measured: Measured) -> Section | None:
             section.find(f"{text}.", "Rounding")
             section.find(f"Other targets, {second} compared with {first}: {listing(shares[1:])}." if shares[1:] else "")
             kept, lost = map(listing, better(studied, second, first))
-            section.find(
-                f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
-            )
+            text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
+            section.find(text)
     return section
 
 

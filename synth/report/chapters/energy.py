@@ -14,13 +14,12 @@ from synth.report.chapters import speed
 from synth.report.data import Report
 from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
-from synth.report.sections import Cell, Section, number_cell
+from synth.report.sections import Cell, Section
 from synth.studies import energies as study
-from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, mac, point
+from synth.studies.energies import CURVES, SAMPLED, Energies, delay, mac, point
 from synth.studies.family import Point
 
 _TITLE = "Gates"
-_INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
 _NOTE = (
     "Products of rounded operands are added to a running sum; every result equals that of the reference model. Wires, "
     "buffers of the clock and leakage of our gates are not counted. The unit is C·V²: C is the input capacitance of a "
@@ -35,7 +34,8 @@ def section(report: Report, measured: Measured) -> Section | None:
     energies = report.energies
     if energies is None and not measured.energies:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE, command="make energy")
+    intro = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
+    section = Section("energy", "Energy of an operation", intro, note=_NOTE, command="make energy")
     if energies is not None:
         section.note += f" Tool: {energies.tool}."
         section.name_missing(report.formats, FORMATS, "hwgen energy mac --format NAME")
@@ -93,8 +93,7 @@ def _data(section: Section, energies: Energies) -> None:
 def comparisons() -> Iterator[tuple[str, Point, Point]]:
     """Subject and change, base and unit of each comparison."""
     first, second = study.ROUNDINGS
-    encoders = (build("encoder", study.ROUNDED, source="binary32", rounding=rounding) for rounding in study.ROUNDINGS)
-    base, other = map(point, encoders)
+    base, other = (point(build("encoder", study.ROUNDED, source="binary32", rounding=mode)) for mode in (first, second))
     yield f"{study.ROUNDED} encoder from binary32, {second} instead of {first}", base, other
     for name in study.COSTS:
         plain, (first, *others) = point(mac(name)), study.ACCUMULATORS
@@ -112,13 +111,12 @@ def _costs(section: Section, energies: Energies) -> None:
     body = []
     for text, base, unit in comparisons():
         first, second = energies.figure(base), energies.figure(unit)
-        small, large = (area(energies.row(each)).median for each in (base, unit))
         change = Cell(compared(second, first), value=second.median / first.median)
         clock = energies.row(unit).medians["clock"]
-        body.append((text, first, second, clock, change, number_cell(large / small - 1, "+.0%")))
+        body.append((text, first, second, clock, change))
     of = energies.figure(point(mac(study.COSTS[0]))).unit
     energy = (f"{what} [{of}]" for what in ("before", "after", "the clock's part"))
-    head = ("", *energy, "change of energy", "change of area")
+    head = ("", *energy, "change of energy")
     note = (
         "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
         "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "

@@ -1,6 +1,6 @@
 """The chapter on papers: their claims about hardware."""
 
-from synth.area.figures import Figure, comparable, number, ratio
+from synth.area.figures import Figure, comparable, have_spreads, number, ratio
 from synth.area.targets import TARGETS
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
@@ -28,7 +28,7 @@ def claims(measured: Measured) -> Section | None:
                 cells.append(Cell("–", "not measured", "; ".join(lines), command="\n".join(lines)))
                 continue
             if not comparable((unit, base)):
-                cells.append("one sample")
+                cells.append("two tools" if have_spreads((unit, base)) else "one sample")
                 continue
             shares = ratio(unit, base)
             least, middle, most = (f"{share - 1:+.1%}" for share in shares)

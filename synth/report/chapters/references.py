@@ -79,11 +79,9 @@ def _elements(data: References, measured: Measured) -> dict[tuple[str, str], dic
     elements = {}
     for into, name in product(study.ACCUMULATORS, study.FORMATS):
         point = unit(name, into, 1, registers=True)
-        costs = {"area": measured.block(Block("pe", name, {"accumulator": into}), point.target)}
-        costs |= {"energy": data.figure(point) if data.curve(point) else None}
-        elements[into, name] = {
-            cost: value for cost, value in costs.items() if value and value.samples >= DEFAULT_RENAMINGS
-        }
+        size = measured.block(Block("pe", name, {"accumulator": into}), point.target)
+        known = zip(_COSTS, (size, data.figure(point) if data.curve(point) else None), strict=True)
+        elements[into, name] = {cost: value for cost, value in known if value and value.samples >= DEFAULT_RENAMINGS}
     return elements
 
 
@@ -157,7 +155,7 @@ def _roundings(data: References, source: str) -> Iterator[tuple[object, ...]]:
     for name, (point, rounding) in known.items():
         row, error = data.row(point), errors(ROUNDED, rounding, source)
         change = number_cell(error.bias, "+.2%")
-        yield source, name, area(row), row.medians["period_fo4"], figure(row), error.largest, change
+        yield source, name, area(row).median, row.medians["period_fo4"], figure(row), error.largest, change
 
 
 def _generators(data: References) -> str:
@@ -170,4 +168,4 @@ def _generators(data: References) -> str:
             differences = size.median - least.median, energy.median - rest.median
             size_text, energy_text = map(number, differences)
             texts.append(f"{size_text} NAND2 and {energy_text} C·V² {'alone' if lanes == 1 else f'of {lanes} lanes'}")
-    return f"The register of 14 random bits takes, a lane: {listing(texts)}."
+    return f"The register of 14 random bits takes, a lane, as differences of medians: {listing(texts)}."

@@ -25,6 +25,7 @@ function chosen(choice, metric, { limit, ...state }) {
   return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
 }
 
+const alike = (a, b) => a && b && a.tool === b.tool; // figures of other tools are not compared
 const below = (a, b) => a.high < b.low && Math.min(a.samples, b.samples) > 1;
 const differs = (a, b) => below(a, b) || below(b, a);
 
@@ -38,7 +39,7 @@ function percent(share) {
   return `${share > 0 ? "+" : ""}${text}%`;
 }
 function verdict(point, first) {
-  if (point.tool !== first.tool) return "another tool";
+  if (!alike(point, first)) return "another tool";
   if (Math.min(point.samples, first.samples) < 2) return "spread unknown";
   return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
 }
@@ -55,7 +56,7 @@ function nearby(choices, metric, state) {
   if (state.limit === null || metric === "delay") return "";
   const limits = points.map(({ delay }) => delay).filter((delay) => delay && Math.abs(delay / state.limit - 1) < 0.05);
   const pairs = [0.95 * state.limit, ...limits].map((limit) => choices.map((choice) => chosen(choice, metric, { ...state, limit })));
-  const shares = pairs.filter(([a, b]) => a && b).map(([a, b]) => a.value / b.value - 1);
+  const shares = pairs.filter(([a, b]) => alike(a, b)).map(([a, b]) => a.value / b.value - 1);
   const ends = [Math.min(...shares), Math.max(...shares)].map(percent);
   return shares.length && ends[0] !== ends[1] ? `, medians ${ends.join(" to ")} at limits within 5%` : "";
 }
@@ -159,7 +160,7 @@ function show(state) {
 
 function plot(rows, first, state) {
   const traces = rows.map((row, place) => {
-    const known = Object.keys(heads(state)).filter((metric) => row[metric] && first[metric]);
+    const known = Object.keys(heads(state)).filter((metric) => alike(row[metric], first[metric]));
     const ratio = (metric, end) => row[metric][end] / first[metric].value;
     const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
     const values = known.map((metric) => ratio(metric, "value"));
