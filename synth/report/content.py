@@ -18,7 +18,7 @@ ONE_SAMPLE = (
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
 PAGES = {
-    "area": ("Area", ("mac", "references", "parts", "accumulators", "options")),
+    "area": ("Area and accumulators", ("mac", "references", "parts", "accumulators", "options")),
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),

@@ -196,14 +196,14 @@ def against(section: Section, curves: Mapping[str, Front], what: str, where: str
     }
     ends = ((word, number(min(met)), number(max(met))) for word, met in by_sign.items() if met)
     beyond = [f"{word} at some limits from {first} to {last} FO4" for word, first, last in ends]
-    text = f"{where}, {what}: {STUDIED} against {PAIR} within the same delay is {every[0].text} at the least and "
-    text += f"{every[-1].text} at the most."
+    subject = f"{where}, {what}: {STUDIED} against {PAIR}"
+    text = f"{subject} within the same delay is {every[0].text} at the least and {every[-1].text} at the most."
     points = [(Figure.exact(step.limit), step.ratio) for step in sorted(every)]
     title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")
     even = [(x, Figure.exact(1)) for x, _ in points]
     chart = charts.fronts({STUDIED: points}, even, title, *axes, edge_name="equal", are_delays=True)
     section.chart(chart, text, LIMITS)
-    section.find(f"Beyond the spreads it is {listing(beyond or ['never different'])}.")
+    section.find(f"{subject} beyond the spreads is {listing(beyond or ['no different'])}.")
 
 
 def headline(curves: Mapping[str, Front], what: str, where: str, unit: str, of: str) -> str:

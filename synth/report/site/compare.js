@@ -85,7 +85,7 @@ function sentence(rows, state) {
     const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}${nearby([row.choice, first.choice], metric, state)}`);
     return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
   });
-  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
+  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join(";\n")}.`;
 }
 
 // Why there are no figures: a limit that nothing meets, or a unit that was not measured; and what there is instead.
