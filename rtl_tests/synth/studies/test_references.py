@@ -64,6 +64,15 @@ def test_a_row_that_was_not_measured_is_a_dash(monkeypatch):
     assert cells["hif8"] != "–"
 
 
+def test_a_row_of_another_tool_is_marked():
+    point = unit("int8", "exact", 1, registers=False)
+    rows = tuple(replace(row, tool="another") if row.name == point.design.name else row for row in DATA.rows)
+    body = chapter.units(References(rows, DATA.source)).rows
+    assert [cell.small for row in body for cell in row if "another" in cell.small] == [
+        f"{DATA.row(point).median:,.0f} · by another"
+    ]
+
+
 def samples(kind, name, accumulator, data=DATA, areas=None):
     """Of a processing element: all areas, or all energies, if there are enough for a claim."""
     module = f"{name}_pe_{accumulator}"
