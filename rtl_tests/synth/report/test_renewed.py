@@ -13,11 +13,12 @@ from synth.area.digest import sha256
 from synth.area.plan import area_jobs
 from synth.area.runner import Outcome
 from synth.cli import report as commands
-from synth.report import ledger, load
+from synth.report import load
 from synth.report.chapters import papers
 from synth.report.content import Content
 from synth.report.plan import CLAIMS, Block
 from synth.report.points import Point
+from synth.studies import ledger
 
 
 def median_on_gates(design):

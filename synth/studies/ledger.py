@@ -1,4 +1,4 @@
-"""The ledger: what the papers claim, and a verdict on each claim. ``python -m synth.report.ledger`` writes the page.
+"""The ledger: what the papers claim, and a verdict on each claim. ``python -m synth.studies.ledger`` writes the page.
 
 Claims are rows of ``claims.toml``. A row has a verdict with a figure of its own, which tests recompute; or the two
 units whose areas it compares; or the two policies whose losses it compares. The last ones are judged here. With the
@@ -60,8 +60,8 @@ INTRODUCTION = """\
 # The papers' claims
 
 What the five papers claim about numbers, hardware and training, each with a verdict and the figure behind it.
-`python -m synth.report.ledger` writes this page from `synth/report/claims.toml` and the measured data; tests recompute
-all figures of numbers.
+`python -m synth.studies.ledger` writes this page from `synth/studies/claims.toml` and the measured data; tests
+recompute all figures of numbers.
 
 * *reproduced*, *not reproduced*: the figure, with its spread, is on one side of the claim. A saving that is larger than
   claimed reproduces it.
@@ -92,7 +92,7 @@ class Entry:
 @cache
 def rows() -> tuple[Mapping[str, Any], ...]:
     """The rows of claims.toml."""
-    text = files("synth.report").joinpath("claims.toml").read_text(encoding="utf-8")
+    text = files("synth.studies").joinpath("claims.toml").read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["claim"])
 
 
