@@ -54,7 +54,7 @@ def test_a_point_that_the_file_lacks_has_no_rows(study):
 
 
 def test_cells_are_made_of_their_content():
-    shown = Cell("2", "1 to 3", "recipe r, t: c", 2, "c")
+    shown = Cell("2", "1 to 3", "recipe r, t: c", 2, "c", "t")
     assert [cell(Figure(1, 2, 3, "u", "r", "t", "c")), cell("a"), cell(shown)] == [shown, Cell("a"), shown]
     assert [cell(1234.5), cell(None)] == [Cell("1,234", value=1234.5), Cell("–")]
     with pytest.raises(TypeError, match=r"^a cell cannot be made of \[\]$"):
