@@ -13,9 +13,9 @@ from golden.loss import ADAPTIVE, CHANGES, FIRST_ADAPTIVE, WINDOWS
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import BLOCKS
 from synth.area.digest import sha256
-from synth.report import ledger
-from synth.report.figures import Figure
-from synth.report.ledger import NOT_REPRODUCED, PAPERS, REPRODUCED, UNDECIDED, UNMEASURED, UNTESTABLE, VERDICTS
+from synth.area.figures import Figure
+from synth.studies import ledger
+from synth.studies.ledger import NOT_REPRODUCED, PAPERS, REPRODUCED, UNDECIDED, UNMEASURED, UNTESTABLE, VERDICTS
 
 NAN, INFINITY = 0x7FC00000, 0x7F800000
 HALF, BRAIN = np.arange(1 << 16, dtype=np.uint16), np.arange(1 << 16, dtype=np.uint32)
@@ -770,7 +770,7 @@ def test_measured_areas_are_those_that_claims_compare():
 
 @pytest.mark.parametrize("name", [*DATA["designs"]][::3])
 def test_areas_are_those_of_todays_verilog(name):
-    """Else measure them again: python -m synth.report.ledger measure, without their lines in docs/claims.json."""
+    """Else measure them again: python -m synth.studies.ledger measure, without their lines in docs/claims.json."""
     words = DATA["designs"][name][0].split()[2:]
     kind, options = words[0], dict(zip(words[1::2], words[2::2], strict=True))
     block = BLOCKS[kind]

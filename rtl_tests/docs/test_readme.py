@@ -8,9 +8,8 @@ from synth.area.digest import sha256
 from synth.area.targets import TARGETS
 from synth.report import load
 from synth.report.measured import Measured
-from synth.report.plan import FORMATS, PAIR, REPORT_ACCUMULATOR
+from synth.report.plan import FORMATS, PAIR, REFERENCES, REPORT_ACCUMULATOR
 from synth.studies import fast, readme
-from synth.studies.references import REFERENCES
 
 
 def test_figures_in_readme_match_the_data_file():
@@ -20,10 +19,11 @@ def test_figures_in_readme_match_the_data_file():
 
 
 def test_references_in_readme_match_the_study():
-    text = readme.references(load.references())
+    text = readme.references(load.references(), Measured(load.areas(), FORMATS))
     assert text in (ROOT / "README.md").read_text()
     for name in (*REFERENCES, "hif8", "ocp_e4m3", "e5m2b1"):
         assert f"\n| {name} |" in text
+    assert all(len(line) <= 120 for line in text.splitlines() if not line.startswith("|"))
 
 
 def test_figures_of_accuracy_match_the_reference_model():

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.block import Design
 from hwgen.tile.block import TileDesign
+from synth.area.figures import counted
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
@@ -14,7 +15,6 @@ from synth.area.targets import LIBERTY, TARGETS, check_target
 from synth.area.tile import TileJob
 from synth.cli.checks import check_jobs, check_renamings, measure_and_print, places
 from synth.cli.others import Subject, subject
-from synth.report.figures import counted
 
 
 def area(design: Design, arguments: argparse.Namespace) -> int:

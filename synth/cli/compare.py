@@ -6,9 +6,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from golden.refusal import BadValue
+from synth.area.figures import Figure, have_spreads, listing
 from synth.area.rows import Row
 from synth.report.chapters import speed
-from synth.report.figures import Figure, have_spreads, listing
 from synth.report.measured import figure
 
 

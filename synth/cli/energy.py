@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from golden.refusal import BadValue, about
 from hwgen.blocks.block import Design
+from synth.area.figures import WITHOUT_GLITCHES, counted
 from synth.area.recipes import DEFAULT_PORTFOLIO, PORTFOLIOS, SPEED
 from synth.area.rows import Row
 from synth.area.targets import LIBERTY
@@ -13,7 +14,6 @@ from synth.cli.others import subject
 from synth.energy import data, library
 from synth.energy.job import GATES, MAX_OPERATIONS, MAX_PERIOD, PLACES, energy_jobs
 from synth.energy.simulator import INSTALL, engine
-from synth.report.figures import WITHOUT_GLITCHES, counted
 
 _PARTS = ("switching", "internal", "leakage", "clock", "glitch_free")
 

@@ -27,12 +27,13 @@ from synth.cli import compare
 from synth.cli.checks import check_jobs, check_renamings, print_failures
 from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
 from synth.proof.verify import is_current
-from synth.report import ledger, load
+from synth.report import load
 from synth.report.chapters.method import BY_TABLE
 from synth.report.data import Report, assemble, with_earlier, with_sweeps
 from synth.report.plan import FORMATS, report_jobs
 from synth.report.points import DEFAULT
 from synth.report.write import RENEWED, render
+from synth.studies import ledger
 from synth.studies.ratios import ratios
 
 VERDICTS = ROOT / "docs" / "proofs.csv"

@@ -7,6 +7,7 @@ from typing import Any
 from golden.compiler import compiler
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
+from synth.area.figures import compared
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
@@ -17,7 +18,6 @@ from synth.cli.compare import figures
 from synth.cli.others import Subject, subject
 from synth.energy import data
 from synth.energy.job import DEFAULT_DATA, GATES, energy_jobs
-from synth.report.figures import compared
 
 
 def compare(design: Design, arguments: argparse.Namespace) -> int:

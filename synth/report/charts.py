@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Literal
 
-from synth.report.figures import Figure, compared, number, ranked
+from synth.area.figures import Figure, compared, number, ranked
 from synth.report.plan import FORMATS
 from synth.report.sections import Chart
 
@@ -114,14 +114,12 @@ def fronts(
     hollow: Collection[str] = (),
     *,
     edge_name: str = "best of all",
-    are_losses: bool = False,
     are_delays: bool = False,
 ) -> Chart:
     """Steps through each name's points, with spreads, on top of the ``edge``, which no other point beats in both.
 
     The legend names at most :data:`MOST_NAMES` names; if there are more, those on the edge. ``where`` the edge has its
-    steps, before or after its points, depends on which values are better. Losses are in percent, and delays on
-    a logarithmic axis.
+    steps, before or after its points, depends on which values are better. Delays are on a logarithmic axis.
     """
     shape = {"post": "hv", "pre": "vh"}
     best = sorted((x.median, y.median) for x, y in edge)
@@ -139,20 +137,11 @@ def fronts(
     used = [y for points in series.values() for _, y in points]
     ticks = {"tickvals": _TICKS, "ticktext": [*map(str, _TICKS)]}  # the ends of a curve differ by a factor of ten
     xaxis = {"title": {"text": xlabel}} | ({"type": "log", **ticks} if are_delays else {})
-    xaxis |= {"ticksuffix": "%"} if are_losses else {}
     return chart(title, data, used, 330 + 8 * len(series), xaxis=xaxis, yaxis={"title": {"text": ylabel}})
 
 
-def lines(
-    series: Mapping[str, Mapping[Any, Figure]],
-    title: str,
-    xlabel: str,
-    ylabel: str,
-    *,
-    are_powers: bool = False,
-    are_shares: bool = False,
-) -> Chart:
-    """Figures over numbers, which may be powers of two, or over names: a line for each series, from 0."""
+def lines(series: Mapping[str, Mapping[Any, Figure]], title: str, xlabel: str, ylabel: str, **xaxis: Any) -> Chart:
+    """Figures over numbers: a line for each series, from 0."""
     styles = looks(series, FORMATS if set(FORMATS) & series.keys() else ())
     data = []
     for name, values in series.items():
@@ -161,8 +150,6 @@ def lines(
         look = {"marker": {"symbol": symbol, "size": 6}, "line": {"width": 1.5}}
         kind = {"type": "scatter", "mode": "lines+markers", "name": name}
         data.append({**kind, **points, **look, "meta": colour})
-    ticks = sorted({tick for values in series.values() for tick in values}) if are_powers else []
-    powers = {"type": "log", "tickvals": ticks, "ticktext": [*map(str, ticks)]} if ticks else {}
-    yaxis = {"title": {"text": ylabel}, "rangemode": "tozero"} | ({"tickformat": ".0%"} if are_shares else {})
+    axes = {"xaxis": {"title": {"text": xlabel}} | xaxis, "yaxis": {"title": {"text": ylabel}, "rangemode": "tozero"}}
     used = [value for values in series.values() for value in values.values()]
-    return chart(title, data, used, 330 + 8 * len(series), xaxis={"title": {"text": xlabel}} | powers, yaxis=yaxis)
+    return chart(title, data, used, 330 + 8 * len(series), **axes)

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from synth.area.figures import counted, listing, ranged
 from synth.report.chapters import accuracy, blocks, dots, energy, method, papers, references, speed, tiles, training
 from synth.report.data import Report
-from synth.report.figures import both, counted, listing
 from synth.report.measured import Measured
 from synth.report.plan import PAIR, REPORT_ACCUMULATOR, STUDIED
 from synth.report.points import AREA, ENERGY, LANES, Point, chosen, points
@@ -18,7 +18,7 @@ ONE_SAMPLE = (
     "nothing with them and judges no claim by them. More renamings (--renamings) show which differences are real."
 )
 PAGES = {
-    "area": ("Area", ("mac", "references", "parts", "accumulators", "options")),
+    "area": ("Area and accumulators", ("mac", "references", "parts", "accumulators", "options")),
     "speed": ("Speed", ("speed",)),
     "energy": ("Energy", ("energy",)),
     "accuracy": ("Accuracy", ("tradeoff", "accuracy")),
@@ -30,17 +30,18 @@ PAGES = {
 }
 """Pages: their titles, and their chapters."""
 SUBJECTS = (
+    speed.LIMITS,
     "References",
     "Accuracy for area",
-    "Rounding",
     "Training",
+    "Rounding",
     "Exact accumulators",
     "Dot products",
     "Energy",
     "Speed",
 )
 """Findings of chapters that the first page may have, the most important first."""
-_FINDINGS = 6
+_FINDINGS = 5
 
 
 class Answer(NamedTuple):
@@ -75,7 +76,7 @@ class Content:
         report, measured, names = self.report, self.measured, self.report.formats
         known = (
             blocks.macs(measured),
-            references.section(report),
+            references.section(report, measured),
             blocks.parts(measured),
             blocks.accumulators(measured),
             blocks.options(measured),
@@ -106,9 +107,10 @@ class Content:
         )
         return [page for page in every if page.sections]
 
-    def address(self, section: Section) -> str:
-        """The address of a chapter."""
-        return next(f"{name}.html#{section.anchor}" for name, (_, known) in PAGES.items() if section.anchor in known)
+    def address(self, section: Section, item: str = "") -> str:
+        """The address of a chapter, or of a chart or table in it."""
+        (name,) = (name for name, (_, known) in PAGES.items() if section.anchor in known)
+        return f"{name}.html#{item or section.anchor}"
 
     # -- the first page
 
@@ -153,33 +155,27 @@ class Content:
     @cached_property
     def answers(self) -> list[Answer]:
         """The most important findings, with links to their figures."""
-        answers = [*self._replaced()]
-        if limits := [each.text for section in self.sections for each in section.shown if each.subject == speed.LIMITS]:
-            answers.append(Answer(" ".join(limits), "speed.html#speed"))
-        for subject in SUBJECTS:
-            for section in self.sections:
-                text = next((each.text for each in section.shown if each.subject == subject), "")
-                answers += [Answer(f"{text} {section.warning}".strip(), self.address(section))] if text else []
-        return answers[:_FINDINGS]
+        known = [(finding, section) for section in self.sections for finding in section.findings]
+        first = {finding.subject: (finding, section) for finding, section in reversed(known)}
+        findings = (first[subject] for subject in SUBJECTS if subject in first)
+        answers = (Answer(finding.text, self.address(section, finding.item)) for finding, section in findings)
+        return [*self._replaced(), *answers][:_FINDINGS]
 
     def _replaced(self) -> Iterator[Answer]:
-        """What the studied format costs against the pair of formats that it replaces."""
-        columns = self.measured.columns.items()
-        known = ((self._against(AREA, target=target), column.title) for target, column in columns)
-        if shares := [f"{text} on {title}" for text, title in known if text]:
-            text = f"Area of a MAC into {REPORT_ACCUMULATOR} of {STUDIED}, against one for the pair {PAIR}"
+        """What the studied format costs against the pair of formats that it replaces, on the first known target."""
+        known = {column.title: self._against(AREA, target=target) for target, column in self.measured.columns.items()}
+        if shares := [f"{text} on {title}" for title, text in known.items() if text]:
             energy, dot = self._against(ENERGY), self._against(AREA, unit="dot", accumulator="binary32")
-            others = f"; energy of an operation on Gates {energy}" if energy else ""
-            others += f"; area of a dot product of {LANES} into binary32 on Gates {dot}" if dot else ""
-            yield Answer(f"{text}: {listing(shares)}{others}.", "area.html#mac")
+            costs = [f"area of a MAC into {REPORT_ACCUMULATOR} {shares[0]}"]
+            costs += [f"energy of its operation {energy} on Gates"] if energy else []
+            costs += [f"area of a dot product of {LANES} into binary32 {dot} on Gates"] if dot else []
+            yield Answer(f"{STUDIED} against the pair {PAIR}: {listing(costs)}.", "area.html#mac")
 
     def _against(self, metric: str, **choice: Any) -> str:
-        """How their figures compare, with both; empty if one is unknown, or has no spread."""
+        """How their figures compare; empty if one is unknown, or has no spread."""
         pair = [chosen(self.points, name, metric, **choice) for name in (STUDIED, PAIR)]
         first, second = (point and point.figure for point in pair)
-        if not first or not second:
-            return ""
-        return both(first, second)
+        return ranged(first, second) if first and second else ""
 
     @cached_property
     def charts(self) -> list[tuple[Chart, Section, str]]:
@@ -192,9 +188,7 @@ class Content:
     @cached_property
     def tables(self) -> list[tuple[Section, Table]]:
         """Tables of the first page, with their chapters."""
-        return [
-            (section, table) for section in self.sections if section.anchor == "references" for table in section.tables
-        ]
+        return [(section, section.tables[0]) for section in self.sections if section.anchor == "references"]
 
     @property
     def verified(self) -> str:

@@ -1,6 +1,8 @@
 """The report's data: rows, failures, accuracy and evidence, and their JSON."""
 
 import math
+import shutil
+import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -8,6 +10,7 @@ from typing import Any
 
 from golden.refusal import BadValue
 from hwgen.tools import yosys
+from synth.area.digest import ROOT
 from synth.area.keys import Keys
 from synth.area.rows import Row
 from synth.area.runner import Outcome
@@ -117,15 +120,7 @@ class Accuracy:
 
 _PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
 """Attributes of a report that are plain data."""
-_PARTS: dict[str, Any] = {
-    "accuracy": Accuracy,
-    "dots": Dots,
-    "energies": Energies,
-    "references": References,
-    "speeds": Speeds,
-    "study": Study,
-    "tiles": Tiles,
-}
+_PARTS = ("accuracy", "dots", "energies", "references", "speeds", "study", "tiles")
 """Attributes that are the content of a file."""
 
 
@@ -181,20 +176,13 @@ class Report:
             **{name: (part := getattr(self, name)) and dict(part.source) for name in _PARTS},
         }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Report":
-        """Read a ``report.json`` of this version."""
-        ratios = (data["snr"] or {}).items()
-        snr = {name: Ratio(**known | {"by_scale": (*known["by_scale"],)}) for name, known in ratios}
-        parts: dict[str, Any] = {name: of.from_json(data[name]) for name, of in _PARTS.items() if data[name]}
-        return cls(
-            **{key: data[key] for key in _PLAIN} | {key: tuple(data[key]) for key in ("formats", "stale", "recorded")},
-            rows=tuple(map(Row.from_json, data["rows"])),
-            evidence=tuple(Evidence(**record) for record in data["evidence"]),
-            failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),
-            ratios=snr or None,
-            **parts,
-        )
+
+def _program() -> str:
+    """The version of this program, and its commit where it is a clone."""
+    words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+    is_clone = (ROOT / ".git").exists() and shutil.which("git") is not None
+    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() if is_clone else ""
+    return f"{version('minifloat-rtl')}{f', commit {commit}' * bool(commit)}"
 
 
 def assemble(
@@ -209,7 +197,7 @@ def assemble(
     return Report(
         formats=tuple(formats),
         tool=yosys.version(),
-        versions={name: version(name) for name in ("minifloat-rtl", "amaranth")},
+        versions={"minifloat-rtl": _program(), "amaranth": version("amaranth")},
         portfolio=", ".join(sorted({job.portfolio for job in jobs})),
         renamings=max((job.renamings for job in jobs), default=0),
         rows=tuple(row for outcome in finished for row in outcome.rows),
@@ -248,19 +236,13 @@ def with_earlier(
 ) -> Report:
     """A report whose last jobs are not finished, with earlier figures in place of those that it lacks.
 
-    They are ``earlier`` rows of its formats, and ``recorded`` ones without rows.
+    They are ``earlier`` rows of its modules, and ``recorded`` ones without rows.
     ``modules`` are today's modules: names, and SHA-256 of their Verilog. Rows of other Verilog are stale.
     """
     known = {(row.name, row.place) for row in report.rows}
-    rows = [row for row in earlier if left and row.format in report.formats and (row.name, row.place) not in known]
-    studied = (
-        row
-        for study in (report.speeds, report.energies, report.references, report.dots, report.tiles)
-        if study
-        for row in study.rows
-    )
-    stale = (row.name for row in (*rows, *studied) if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
+    rows = [row for row in earlier if left and row.name in modules and (row.name, row.place) not in known]
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
+    stale = (row.name for row in data.shown if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     kept = tuple(recorded) if left else ()
     return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)), recorded=kept)
 

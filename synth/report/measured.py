@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from golden import Refusal
+from synth.area.figures import Figure, Item
 from synth.area.rows import Option, Row
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, Item
 from synth.report.plan import OPTIONAL, Block, part_of_mac
 
 EIGHT = "formats and pairs of 8 bits"
 """What :meth:`Measured.eight` selects."""
-_LIBRARY_NOTE = "Area in the library's own unit; NAND2: divided by the area of its smallest two-input NAND."
 
 
 def figure(row: Row) -> Figure:
@@ -21,17 +20,11 @@ def figure(row: Row) -> Figure:
     return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
 
 
-def find(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Row | None:
-    """The best row of a block with these options in a place, or None; an option that is None must be absent."""
-    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
-    alike = (row for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
-    return next(alike, None)
-
-
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:
-    """The figure of the row that :func:`find` finds."""
-    row = find(rows, component, place, **options)
-    return None if row is None else figure(row)
+    """The figure of a block with these options in a place, or None; an option that is None must be absent."""
+    blocks = (row for row in rows if (row.component, row.place, row.is_best) == (component, place, True))
+    alike = (figure(row) for row in blocks if all(row.options.get(key) == value for key, value in options.items()))
+    return next(alike, None)
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,7 @@ class Column:
     @property
     def axis(self) -> str:
         """Label of a chart's axis."""
-        return "area [the library's unit]" if self.note == _LIBRARY_NOTE else f"area [{self.unit}]"
+        return f"area [{self.unit}]"
 
     @property
     def head(self) -> str:
@@ -63,8 +56,8 @@ def columns(rows: Iterable[Row]) -> list[Column]:
     titles = [" + ".join(dict.fromkeys(name.split("_")[0] for name in row.libraries)) for row in libraries.values()]
     if len(set(titles)) < len(titles):
         titles = [row.cells for row in libraries.values()]
-    pairs = zip(libraries, titles, strict=True)
-    return targets + [Column(key, title, "area", _LIBRARY_NOTE) for key, title in pairs]
+    note = "NAND2: divided by the area of the library's smallest two-input NAND."
+    return targets + [Column(*pair, "the library's unit", note) for pair in zip(libraries, titles, strict=True)]
 
 
 class Measured:

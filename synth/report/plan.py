@@ -2,11 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 from math import inf
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import golden
@@ -16,82 +14,9 @@ from hwgen.blocks.catalog import BLOCKS, build
 from synth.area.jobs import DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import NO_LIBRARIES, area_jobs
-from synth.area.recipes import DEFAULT_PORTFOLIO
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
-from synth.area.timing import ABC
-from synth.energy.data import read
-from synth.energy.job import DEFAULT_DATA, GATES, energy_jobs
-
-_NONE: Mapping[str, Any] = MappingProxyType({})
-
-
-class Point(NamedTuple):
-    """A measurement of a study: a design, and how it is measured."""
-
-    design: Design
-    target: str = GATES
-    portfolio: str = DEFAULT_PORTFOLIO
-    data: str = ""
-    """Kind of data of an energy; empty for areas and delays."""
-    seed: int = 1
-    renamings: int = DEFAULT_RENAMINGS
-
-    @property
-    def label(self) -> str:
-        """What distinguishes it from the others of a study."""
-        usual = GATES, DEFAULT_PORTFOLIO, DEFAULT_DATA, "", "1"
-        others = (word for word in (self.target, self.portfolio, self.data, str(self.seed)) if word not in usual)
-        return " ".join((self.design.name, *others))
-
-    def job(self, text: str) -> Job:
-        """Its job, unless it needs a library; delays are ABC's, which every machine has.
-
-        ``text`` is the design's Verilog.
-        """
-        if self.data:
-            (energy,) = energy_jobs(
-                self.design, text, [self.target], read(self.data), portfolio=self.portfolio, renamings=self.renamings
-            )
-            return replace(energy, timer=ABC)
-        (area,) = area_jobs(self.design, text, [self.target], self.portfolio, self.renamings)
-        return replace(area, timer=ABC)
-
-    @property
-    def known(self) -> dict[str, Any]:
-        """The part of its rows' JSON that does not depend on measurements."""
-        design = self.design
-        widths = [port.width for port in design.ports if port.name == "acc_out"]
-        return {
-            "component": design.kind,
-            **{name.replace("-", "_"): value for name, value in design.options.items()},
-            **({"accumulator_bits": widths[0]} if widths else {}),
-            **{key: getattr(self, key) for key in ("target", "portfolio", "seed")},
-            "name": design.name,
-            **({} if self.target == LIBERTY else {"command": self.job("").command}),
-            **({"data": self.data} if self.data else {}),
-        }
-
-
-class Family(NamedTuple):
-    """Blocks of a kind: each of the formats with each combination of options, on each target."""
-
-    kind: str
-    formats: Sequence[str]
-    choices: Mapping[str, Any] = _NONE
-    """Options; the values of a tuple are each combined with those of the others."""
-    targets: Sequence[str] = (GATES,)
-    portfolio: str = DEFAULT_PORTFOLIO
-    data: Sequence[str] = ("",)
-    renamings: int = DEFAULT_RENAMINGS
-
-    def expand(self, formats: Mapping[str, Format] = _NONE) -> Iterator[Point]:
-        """The points, in the order of the fields; ``formats`` are those that a name does not suffice for."""
-        choices = (values if isinstance(values, tuple) else (values,) for values in self.choices.values())
-        for name, values in product(self.formats, product(*choices)):
-            design = build(self.kind, formats.get(name, name), **dict(zip(self.choices, values, strict=True)))
-            for target, data in product(self.targets, self.data):
-                yield Point(design, target, self.portfolio, data, renamings=self.renamings)
+from synth.studies.family import NONE, Family
 
 
 class Block(NamedTuple):
@@ -100,7 +25,7 @@ class Block(NamedTuple):
     kind: str
     format: str
     """Its format, or pair of formats behind a select pin."""
-    options: Mapping[str, Any] = _NONE
+    options: Mapping[str, Any] = NONE
 
     @property
     def design(self) -> Design:
@@ -142,6 +67,8 @@ ACCUMULATORS = ("binary16", "bfloat16", "dlfloat16", "binary32", "exact")
 TERMS = DEFAULT_TERMS
 REGISTERED = ("exact", "binary32")
 """Accumulators whose processing elements, which have the register inside, are compared on gates."""
+REFERENCES = ("int8", "binary16", "bfloat16")
+"""Formats of operands that the papers compare theirs with."""
 ENCODER_SOURCE = "binary32"
 ENCODER_TARGETS = ("gates",)
 ROUNDING_STUDY = ("hif8", ("ties_to_away", "hybrid"))
@@ -248,6 +175,13 @@ def registered(names: Sequence[str]) -> tuple[Family, Family]:
     return Family("pe", names, {"accumulator": REGISTERED}), Family("readout", names, {"target": "binary32"})
 
 
+BESIDE = (
+    Family("pe", REFERENCES[:-1], {"accumulator": "exact"}),  # that of bfloat16 has some 600 bits
+    Family("pe", REFERENCES, {"accumulator": "binary32"}),
+)
+"""Processing elements beside which those of :func:`registered` stand."""
+
+
 def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool = True) -> Iterator[Family]:
     """All designs of a report on ``formats``.
 
@@ -277,6 +211,7 @@ def families(formats: Mapping[str, Format], libraries: bool = False, whole: bool
     if not whole:
         return
     yield from (block.family(everywhere) for claim in CLAIMS for block in (claim.base, claim.block))
+    yield from BESIDE
     projected = golden.get(PROJECTION_STUDY)
     rules = {"rounding": projected.roundings, "overflow": projected.overflows}
     choices = {name: tuple(rule.value for rule in values) for name, values in rules.items()}

@@ -1,7 +1,7 @@
 """The table of points behind Compare: every figure that a choice of formats has, each with its interval and command.
 
 A choice is a format, or a pair of formats behind a select pin such as ``ocp_e4m3+ocp_e5m2``. The page's script only
-selects points and divides them; whether two of them differ is :meth:`synth.report.figures.Figure.differs`.
+selects points and divides them; whether two of them differ is :meth:`synth.area.figures.Figure.differs`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,12 +10,12 @@ from itertools import chain, starmap
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from synth.area.figures import Figure
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed, training
 from synth.report.data import Report
-from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
 from synth.report.training.policy import KINDS, TENSOR, UNSCALED
@@ -38,13 +38,9 @@ UNITS = {
 _FREE = {"lanes", "optimize", "fabric"}
 """Optional properties of a unit that has no other ones, and so is a plain one."""
 DEFAULT = (PAIR, "hif8", "e5m2b1", P3109_PAIR)
-"""The choices that are compared first, with formats that the report does not compare by default, up to
-:data:`_MOST`.
-"""
+"""The choices that are compared first; a user's formats follow, up to :data:`_MOST`."""
 _MOST = 6
 _OVER_SCALES = f"quantization_snr(f, [2.0**e for e in range({SCALES[0]}, {SCALES[-1] + 1})]).mean()"
-
-
 _SCALINGS = {UNSCALED: "unscaled", TENSOR: "with scales of tensors"}
 _Key = tuple[str, str, str, str]
 """The first four fields of a point."""
@@ -71,32 +67,34 @@ class Point(NamedTuple):
     """Whether the module has changed since."""
     note: str = ""
     """What else the figure is of."""
+    tool: str = ""
+    """The tool that measured it."""
 
     @property
     def figure(self) -> Figure:
         """The value with its spread."""
-        return Figure(self.low, self.value, self.high, self.of, command=self.command, samples=self.samples)
+        return Figure(self.low, self.value, self.high, self.of, "", self.tool, self.command, self.samples)
 
 
 def points(report: Report) -> list[Point]:
     """The table: of each unit areas and energies at any speed, and the fronts of area and energy against delay."""
-    studies = (report.speeds, report.dots, report.energies)
+    studies = (report.speeds, report.dots, report.energies, report.references)
     rows = [*report.rows, *(row for study in studies if study for row in study.rows)]
     found: dict[tuple[object, ...], Point] = {}
     curves: dict[_Key, dict[str, list[Row]]] = {}
+    tools: dict[tuple[str, ...], str] = {}  # a figure and its curve are by one tool: the first one
     for row in filter(_is_plain, rows):
         key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
-        if row.is_energy and row.data != DEFAULT_DATA:
-            continue
         metric = ENERGY if row.is_energy else AREA
+        if row.tool != tools.setdefault((*key, metric, row.portfolio), row.tool):
+            continue
         if row.timing is None and row.is_best:
             found.setdefault((*key, metric), _point(key, metric, None, figure(row)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
-                delay = replace(Figure.of([row.medians["period_fo4"]], "FO4"), command=row.command)
+                delay = energies.summary(row, "period_fo4", "FO4")
                 found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
             if row.is_energy and row.target in TARGETS:
-                area = replace(energies.area(row), unit=TARGETS[row.target].unit, samples=1, command=row.command)
-                found.setdefault((*key, AREA), _point(key, AREA, None, area)._replace(note="median"))
+                found.setdefault((*key, AREA), _point(key, AREA, None, energies.area(row))._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
@@ -109,21 +107,25 @@ def _is_plain(row: Row) -> bool:
     """Whether a row is that of a unit with both operands of one choice and without options."""
     options = row.options
     is_unit = row.component in UNITS and "format_b" not in options and not OPTIONAL & options.keys() - _FREE
-    return is_unit and options.get("lanes", LANES) == LANES and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+    is_unit &= not row.is_energy or row.data == DEFAULT_DATA
+    lanes = LANES if row.component == "dot" else None
+    return is_unit and options.get("lanes") == lanes and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
 
 
 def _point(key: _Key, metric: str, delay: float | None, value: Figure) -> Point:
-    return Point(*key, metric, delay, value.low, value.median, value.high, value.samples, value.unit, value.command)
+    ends = value.low, value.median, value.high
+    return Point(*key, metric, delay, *ends, value.samples, value.unit, value.command, tool=value.tool)
 
 
 def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
     """The fronts of a unit, built for area or for speed, and the netlist with its shortest delay."""
     if curve := speed.front(speed.points(rows.get(AREA, ()))):
-        yield _point(key, SHORTEST, None, replace(curve[0].time, command=curve[0].area.command))
+        times = [replace(point.time, tool=point.area.tool, command=point.area.command) for point in curve]
+        yield _point(key, SHORTEST, None, times[0])
         yield _point(key, FASTEST, None, curve[0].area)
-        for point in curve:
+        for time, point in zip(times, curve, strict=True):
             yield _point(key, AREA, point.delay, point.area)
-            yield _point(key, DELAY, point.delay, point.time)
+            yield _point(key, DELAY, point.delay, time)
     timed = (row for row in rows.get(ENERGY, ()) if "delay_fo4" in row.medians)
     for point in speed.front(speed.Point(energies.delay(row), figure(row)) for row in timed):
         yield _point(key, ENERGY, point.delay, point.area)
@@ -172,15 +174,10 @@ def chosen(
     unit: str = "mac",
     accumulator: str = REPORT_ACCUMULATOR,
     target: str = "gates",
-    limit: float | None = None,
 ) -> Point | None:
-    """The figure of a choice: at any speed, or the last point of its front that is within a limit in FO4."""
-    key = choice, unit, accumulator, target, metric
-    known = [point for point in table if point[:5] == key]
-    if limit is None:
-        return next((point for point in known if point.delay is None), None)
-    within = [point for point in known if point.delay is not None and point.delay <= limit * (1 + 1e-9)]
-    return max(within, key=lambda point: point.delay or 0, default=None)
+    """The figure of a choice at any speed."""
+    key = choice, unit, accumulator, target, metric, None
+    return next((point for point in table if point[:6] == key), None)
 
 
 def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """The elements of a report: chapters with findings, charts and tables."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
 
-from synth.report.figures import Figure, compared, have_spreads, number
+from synth.area.figures import Figure, compared, have_spreads, number
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,8 @@ class Cell:
     """Number by which a column is sorted."""
     command: str = ""
     """The command that measures it."""
-
-
-@dataclass(frozen=True)
-class Command(Cell):
-    """A cell whose text is a command line."""
+    tool: str = ""
+    """The tool that measured it."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +89,13 @@ def slug(text: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """A sentence that follows from the figures; empty if they allow none, and then not shown."""
+    """A sentence that follows from the figures."""
 
     text: str
     subject: str = ""
     """Its name for the first page; empty if that does not have it."""
+    item: str = ""
+    """The anchor of the chart or table that shows it."""
     is_caption: bool = False
     """Whether it is the caption of a chart, and so not listed again."""
 
@@ -114,25 +114,20 @@ class Section:
     """Method, for readers who want it; the page folds it."""
     command: str = ""
     """The command that measures the figures without a command of their own."""
-    warning: str = ""
-    """What its findings on the first page have to say, too."""
 
-    def find(self, text: str, subject: str = "", *, is_caption: bool = False) -> None:
-        """Add a :class:`Finding`."""
-        self.findings.append(Finding(text, subject, is_caption))
+    def find(self, text: str, subject: str = "", item: Chart | Table | None = None, is_caption: bool = False) -> None:
+        """Add a :class:`Finding`, which ``item`` shows, unless it is empty: the figures allow none."""
+        if text:
+            self.findings.append(Finding(text, subject, "" if item is None else self.name(item), is_caption))
 
-    def chart(self, caption: str, chart: Chart) -> None:
-        """Add a chart."""
-        self.charts.append(chart._replace(caption=caption))
+    def chart(self, chart: Chart, finding: str = "", subject: str = "", note: str = "") -> None:
+        """Add a chart; its caption is a finding, and a note on what is shown."""
+        self.charts.append(chart._replace(caption=f"{finding} {note}".strip()))
+        self.find(finding, subject, chart, is_caption=True)
 
     def commands(self, item: Chart | Table) -> list[str]:
         """The commands that measure a chart or table, in few lines."""
         return [*merged(item.commands), *([self.command] if self.command else [])]
-
-    def chart_finding(self, text: str, chart: Chart, subject: str = "") -> None:
-        """Add a :meth:`chart` whose caption is a finding."""
-        self.chart(text, chart)
-        self.find(text, subject, is_caption=True)
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
@@ -149,19 +144,22 @@ class Section:
         if missing:
             self.find(f"Not in this study: {', '.join(missing)}. {command} measures such a format.")
 
-    @property
-    def shown(self) -> list[Finding]:
-        """The findings of the section that say something."""
-        return [finding for finding in self.findings if finding.text]
-
     def name(self, item: Chart | Table) -> str:
         """The anchor of a chart or table, which is also the name of its file."""
         return f"{self.anchor}-{slug(item.title if isinstance(item, Chart) else item.caption)}"
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:
-    """A table; cells may be given as their content."""
-    return Table(caption, tuple(columns), tuple(tuple(map(cell, row)) for row in rows), note)
+    """A table; cells may be given as their content. Those of other tools than most are marked."""
+    lines = [[*map(cell, row)] for row in rows]
+    tools = Counter(each.tool for line in lines for each in line if each.tool)
+    others = {tool: f"by {tool}" for tool in tools if tool != max(tools, key=lambda tool: tools[tool])}
+    marked = ((_marked(each, others.get(each.tool, "")) for each in line) for line in lines)
+    return Table(caption, tuple(columns), tuple(map(tuple, marked)), note)
+
+
+def _marked(each: Cell, mark: str) -> Cell:
+    return replace(each, small=" · ".join(filter(None, (each.small, mark))))
 
 
 def cell(content: object) -> Cell:
@@ -204,4 +202,5 @@ def figure_cell(value: Figure | None, base: Figure | None = None) -> Cell:
         value.source,
         value.median,
         value.command,
+        value.tool,
     )

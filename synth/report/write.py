@@ -5,7 +5,7 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files as resources
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from synth.area.rows import Row
 from synth.report.content import Content
 from synth.report.data import Report
 from synth.report.points import as_json
-from synth.report.sections import Cell, Chart, Command, Table
+from synth.report.sections import Cell, Chart, Table
 
 _SITE = Path(__file__).parent / "site"
 """The templates, the style and the scripts of the pages."""
@@ -60,16 +60,16 @@ def pages(content: Content) -> dict[str, str]:
     """The pages by file, and the data of Compare; a security policy blocks all network requests."""
     environment = Environment(loader=PackageLoader("synth.report", "site"), undefined=StrictUndefined, autoescape=True)
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
-    environment.tests["command"] = lambda cell: isinstance(cell, Command)
     environment.filters["embedded"] = _embedded
     environment.filters["breakable"] = _breakable
     environment.globals["renewed"] = 0 if content.report.is_stopped else RENEWED * bool(content.report.left)
     data = as_json(content.points, content.report.formats)
     pages = {"compare.json": json.dumps(data, indent=0, ensure_ascii=False) + "\n"}
     pages["index.html"] = environment.get_template("index.html").render(content=content, compare=data, current="index")
-    for page in content.pages:
-        chapter = environment.get_template("chapter.html")
-        pages[f"{page.name}.html"] = chapter.render(content=content, page=page, current=page.name)
+    chapter = environment.get_template("chapter.html")
+    pages |= {
+        f"{page.name}.html": chapter.render(content=content, page=page, current=page.name) for page in content.pages
+    }
     return pages
 
 
@@ -102,29 +102,35 @@ def spreadsheet(rows: Iterable[Row]) -> str:
 def _paragraphs(content: Content) -> Iterator[str]:
     yield f"# {content.title}"
     texts = (*content.warnings, *(answer.text for answer in content.answers), content.verified, content.how)
-    yield "\n".join(f"- {_literal(text)}" for text in texts)
+    yield "\n".join(f"- {_escaped(text)}" for text in texts)
     for section in content.sections:
-        yield from filter(None, (f"## {section.title}", section.intro, section.note))
-        if section.shown:
-            yield "\n".join(f"- {_literal(finding.text)}" for finding in section.shown)
-        yield from map(markdown, section.tables)
+        yield f"## {section.title}"
+        yield from map(_escaped, filter(None, (section.intro, section.note)))
+        if section.findings:
+            yield "\n".join(f"- {_escaped(finding.text)}" for finding in section.findings)
+        yield from (markdown(table, _escaped) for table in section.tables)
 
 
-def markdown(table: Table) -> str:
-    """A table below its caption and note, if it has any."""
-    rule = ["---", *("---:" for _ in table.columns[1:])]
-    lines = "\n".join(map(_row, (table.columns, rule, *(map(_cell, row) for row in table.rows))))
-    return "\n\n".join(filter(None, (table.caption and f"**{table.caption}**", table.note, lines)))
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_literal, cells))} |"
-
-
-def _literal(text: str) -> str:
-    """A text in one line of Markdown; it may come from a user's file."""
-    text = re.sub("<(?!/?sub>)", "&lt;", " ".join(text.split()).replace("|", "\\|"))  # README has spreads below figures
+def _line(text: str) -> str:
+    """A text in one line of a table in Markdown."""
+    text = " ".join(text.split()).replace("|", "\\|")
     return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def _escaped(text: str) -> str:
+    """A text, which may come from a user's file, in one line of Markdown that shows it as it is."""
+    special = r"^[#>]|^[+-](?=\s)|[\\`*\[]|\b_|_\b"
+    return _line(re.sub(special, r"\\\g<0>", text.strip()).replace("<", "&lt;"))
+
+
+def markdown(table: Table, escaped: Callable[[str], str] = _line) -> str:
+    """A table below its caption and note, if it has any; its texts may be Markdown unless they are ``escaped``."""
+    rule = ["---", *("---:" for _ in table.columns[1:])]
+    cells = (table.columns, *(map(_cell, row) for row in table.rows))
+    head, *rows = (f"| {' | '.join(map(escaped, line))} |" for line in cells)
+    lines = head, f"| {' | '.join(rule)} |", *rows
+    texts = (table.caption and f"**{escaped(table.caption)}**", escaped(table.note), "\n".join(lines))
+    return "\n\n".join(filter(None, texts))
 
 
 def _cell(cell: Cell) -> str:

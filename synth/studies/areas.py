@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from synth.area.targets import TARGETS
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, WIDTH_STUDY, Family, registered
+from synth.report.plan import BESIDE, FORMATS, REPORT_ACCUMULATOR, WIDTH_STUDY, registered
+from synth.studies.family import Family
 from synth.studies.study import Study
 
 
@@ -19,4 +20,5 @@ class Areas(Study):
         Family("mac", FORMATS, {"accumulator": REPORT_ACCUMULATOR}, tuple(TARGETS)),
         Family("multiplier", FORMATS, targets=tuple(TARGETS)),
         *registered(WIDTH_STUDY),
+        *BESIDE,
     )

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 import golden
 from golden.accuracy import Errors
-from synth.report.figures import Figure
+from synth.area.figures import Figure
 
 
 @cache

@@ -26,8 +26,9 @@ from golden.wide import state_format
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth import report
-from synth.report.figures import Figure
-from synth.report.plan import PAIR, Family, Point
+from synth.area.figures import Figure
+from synth.report.plan import PAIR
+from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 

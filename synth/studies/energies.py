@@ -17,13 +17,15 @@ from typing import ClassVar
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import AREA, GOALS
 from synth import report
+from synth.area.figures import Figure
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
+from synth.area.targets import TARGETS
 from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
-from synth.report.figures import Figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Family, Point
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.studies import speeds
+from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 
@@ -71,14 +73,20 @@ class Energies(Study):
     )
 
 
+def summary(row: Row, name: str, unit: str) -> Figure:
+    """A median of a row, whose spread is not known: one sample."""
+    value = row.medians[name]
+    return Figure(value, value, value, unit, row.recipe, row.tool, row.command, samples=1)
+
+
 def delay(row: Row) -> Figure:
     """The median delay of a row of the portfolio ``speed``."""
-    return Figure.exact(row.medians["delay_fo4"])
+    return summary(row, "delay_fo4", "FO4")
 
 
 def area(row: Row) -> Figure:
     """The median area of a row."""
-    return Figure.exact(row.medians["area"])
+    return summary(row, "area", TARGETS[row.target].unit)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.datapath.goal import GOALS
+from synth.area.figures import Figure, number
 from synth.area.jobs import AS_EMITTED, DEFAULT_RENAMINGS, Job
 from synth.area.liberty import Libraries, read_all
 from synth.area.plan import area_jobs
@@ -36,8 +37,8 @@ from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY
 from synth.area.timing import opensta
 from synth.report.chapters import speed
-from synth.report.figures import Figure, number
-from synth.report.plan import REPORT_ACCUMULATOR, Point
+from synth.report.plan import REPORT_ACCUMULATOR
+from synth.studies.family import Point
 from synth.studies.script import Check, parser, status
 from synth.studies.speeds import VARIED, Speeds, mac
 from synth.studies.study import Study

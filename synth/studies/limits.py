@@ -20,13 +20,13 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.tools.progress import Progress
 from synth.area import liberty
+from synth.area.figures import Figure, number
 from synth.area.jobs import MAX_RENAMINGS, Job
 from synth.area.liberty import Libraries
 from synth.area.plan import area_jobs
 from synth.area.recipes import DEFAULT_PORTFOLIO, SPEED
 from synth.area.rows import Row
 from synth.area.runner import LocalPool, Pool
-from synth.report.figures import Figure, number
 from synth.report.measured import figure
 from synth.studies import study
 from synth.studies.script import Check, parser, status

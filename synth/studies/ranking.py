@@ -14,6 +14,7 @@ from golden.refusal import BadValue
 from hwgen.blocks.arguments import code_format
 from hwgen.blocks.catalog import build
 from hwgen.tools.progress import Progress
+from synth.area.figures import Figure, listing, number, ranked
 from synth.area.jobs import Job
 from synth.area.liberty import Libraries
 from synth.area.liberty import read_all as read_libraries
@@ -23,7 +24,6 @@ from synth.area.rows import Row
 from synth.area.runner import LocalPool
 from synth.area.store import Store, verilog
 from synth.area.targets import LIBERTY, TARGETS
-from synth.report.figures import Figure, listing, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, PARTS
 from synth.studies import study

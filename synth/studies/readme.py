@@ -3,10 +3,8 @@
 Usage: python -m synth.studies.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
 
-import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 from math import inf
 from operator import itemgetter
@@ -23,13 +21,12 @@ from golden.arithmetic.blocks import MX, POLICIES, default_policy, element_expon
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
+from synth.area.figures import Figure, counted, number, ranked
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import load
-from synth.report.chapters import blocks, energy, training
+from synth.report.chapters import blocks, energy, speed, training
 from synth.report.chapters import references as beside
-from synth.report.data import Report
-from synth.report.figures import Figure, counted, number, ranked
 from synth.report.measured import Measured
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
 from synth.report.sections import Table, table
@@ -66,9 +63,9 @@ netlist of the module as emitted, built for speed, by `depth_map`, whose limit `
 library:"""
 
 
-def results(report: Report) -> dict[str, Any]:
+def results(rows: Iterable[Row]) -> dict[str, Any]:
     """The part of a report that docs/results.json keeps: plain blocks into the report's accumulator."""
-    best = {(row.name, row.place): [row] for row in report.rows if row.is_best}
+    best = {(row.name, row.place): [row] for row in rows if row.is_best}
     keys = {label: (point.design.name, point.target) for label, point in Areas.labelled().items()}
     return Areas.packed({label: best[key] for label, key in keys.items() if key in best})
 
@@ -104,9 +101,10 @@ def section(data: Measured) -> str:
     return _paragraphs(fill(text, 120), image, table("", head, rows))
 
 
-def references(data: References | None) -> str:
+def references(data: References, areas: Measured) -> str:
     """The lines of README on int8, binary16 and bfloat16 beside other formats."""
-    return "" if data is None else "\n" + _paragraphs(fill(beside.sentence(data), 120), beside.units(data))
+    text = fill(beside.sentence(data, areas), 120)
+    return "\n" + _paragraphs(text, beside.differences(data, areas), beside.units(data))
 
 
 def _cell(value: Figure) -> str:
@@ -114,8 +112,8 @@ def _cell(value: Figure) -> str:
 
 
 def _paragraphs(*parts: str | Table) -> str:
-    texts = [part if isinstance(part, str) else markdown(replace(part, note=fill(part.note, 120))) for part in parts]
-    return "\n\n".join(texts) + "\n"
+    texts = "\n\n".join(part if isinstance(part, str) else markdown(part) for part in parts).split("\n\n")
+    return "\n\n".join(text if text[0] in "|*" or "\n" in text else fill(text, 120) for text in texts) + "\n"
 
 
 def accuracy() -> str:
@@ -196,7 +194,7 @@ def accumulators(data: Dots, areas: Measured) -> str:
     """The lines of docs/choose.md between its markers: dot products by accumulator, and units with its register."""
     head = (f"dot product of {STEP} lanes into", *(f"{name} [NAND2 per product]" for name in _CHOSEN))
     rows = ((name, *(_cell(data.area(dot(fmt, name, STEP), STEP)) for fmt in _CHOSEN)) for name in FORMAT_ACCUMULATORS)
-    return _paragraphs(table("", head, rows), fill(blocks.registered(areas), 120))
+    return _paragraphs(table("", head, rows), fill(" ".join(blocks.registered(areas)), 120))
 
 
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
@@ -238,13 +236,16 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 def energies(data: Energies) -> str:
     """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
-    return _paragraphs(energy.ends(data))
+    curves = energy.curves(data).items()
+    rows = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves)
+    title = f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {TARGETS['gates'].title}"
+    return _paragraphs(table(title, ("MAC", *speed.ENDS), rows))
 
 
 def study(data: Study | None) -> str:
     """The lines of docs/study.md between its markers: verdicts, and the policies of each task."""
     chapter = training.section(data)
-    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.shown)
+    findings = "\n".join(fill(f"* {finding.text}", 120) for finding in chapter.findings)
     texts = [fill(chapter.intro, 120), fill(chapter.note, 120), *([findings] if findings else [])]
     return _paragraphs(*texts, *chapter.tables)
 
@@ -258,11 +259,11 @@ def _insert(page: Path, text: str) -> None:
 def main(arguments: Sequence[str]) -> None:
     """Rewrite the picture and the sections of README and docs; with a report's path, the data file first."""
     if arguments:
-        report = Report.from_json(json.loads(Path(arguments[0]).read_bytes()))
-        Areas.file.write_text(text_of(results(report)), encoding="utf-8")
+        rows = load.sweep(arguments[0], "REPORT.json").rows
+        Areas.file.write_text(text_of(results(rows)), encoding="utf-8")
     data = Measured(load.areas(), FORMATS)
     (ROOT / PICTURE).write_text(picture(data), encoding="utf-8")
-    _insert(README, section(data) + references(load.references()))
+    _insert(README, section(data) + references(load.references(), data))
     _insert(ACCURACY, accuracy())
     _insert(QUANTIZER, policies())
     _insert(DOT, dots(load.dots()))

@@ -14,12 +14,10 @@ from typing import Any, ClassVar
 from hwgen.blocks.catalog import build
 from synth import report
 from synth.energy.job import DEFAULT_DATA
-from synth.report.plan import Family, Point
+from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 
-REFERENCES = ("int8", "binary16", "bfloat16")
-"""Formats of operands that the papers compare theirs with."""
 FORMATS = ("int8", "ocp_e4m3", "e5m2b1", "hif8", "bfloat16", "binary16")
 ACCUMULATORS = EXACT, ROUNDED_SUM = "exact", "binary32"
 LONG = "bfloat16"

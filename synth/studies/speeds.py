@@ -13,7 +13,8 @@ from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
 from synth import report
 from synth.area.recipes import SPEED
-from synth.report.plan import PAIR, REPORT_ACCUMULATOR, Family
+from synth.report.plan import PAIR, REPORT_ACCUMULATOR
+from synth.studies.family import Family
 from synth.studies.study import Study
 
 FORMATS = ("hif8", "ocp_e4m3", "ocp_e5m2", PAIR, "binary8p3", "e5m2_nosub", "e5m2b1", "e5m3")

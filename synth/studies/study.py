@@ -19,15 +19,15 @@ from hwgen.tools import yosys
 from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from synth.area.digest import fingerprint
+from synth.area.figures import Figure
 from synth.area.jobs import Job
 from synth.area.keys import Keys
 from synth.area.recipes import SPEED
 from synth.area.rows import BEST, Row
 from synth.area.runner import LocalPool, Pool, measure_all
 from synth.area.store import Store, verilog
-from synth.report.figures import Figure
 from synth.report.measured import figure
-from synth.report.plan import Family, Point
+from synth.studies.family import Family, Point
 
 _SUMMARIES: dict[str, Callable[[list[float]], float]] = {"min": min, "median": median, "max": max}
 """What rows have of their samples; files do not repeat it."""

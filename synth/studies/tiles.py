@@ -16,12 +16,12 @@ from hwgen.blocks.block import Design
 from hwgen.blocks.pe import PE
 from hwgen.tile.block import TILE, TileDesign
 from synth import report
+from synth.area.figures import Figure
 from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.store import Store, verilog
 from synth.area.tile import TileJob
-from synth.report.figures import Figure
-from synth.report.plan import Point
+from synth.studies.family import Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
 

@@ -51,7 +51,7 @@ def test_the_study_as_tables():
     assert "200 test images" in chapter.intro
     assert "one image is 0.5% of accuracy" in chapter.note
     (study,), (chart,) = chapter.tables, chapter.charts
-    assert [finding.text for finding in chapter.shown] == [
+    assert [finding.text for finding in chapter.findings] == [
         "Results of the Verilog and of the reference model are equal in 1,234 steps (hif8)."
     ]
     assert {trace["name"]: dict(zip(trace["y"], trace["x"], strict=True)) for trace in chart.data} == {

@@ -4,8 +4,8 @@ import re
 
 from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.report.test_report import made_up
+from synth.area.figures import Figure
 from synth.report.chapters import blocks
-from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.studies import biases as study
 
@@ -37,7 +37,7 @@ def test_the_finding_has_areas_and_biases():
     recorded = [[blocks.Block("encoder", "hif8", {"source": "binary32", "rounding": mode}).design.name, *each[1:]]
                 for mode, each in zip(("ties_to_away", "hybrid"), recorded, strict=True)]  # fmt: skip
     section = blocks.encoders(Measured(mac, ["hif8"], recorded=recorded))
-    ((area, means), (chart,)) = section.shown, section.charts
+    ((area, means), (chart,)) = section.findings, section.charts
     assert (area.subject, means.subject) == ("Rounding", "")
     assert area.text == (
         "hif8 encoder with hybrid rounding, compared with ties_to_away: +80% (+77.2% to +82.8%; 180 against 100 NAND2) "

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from synth.area.figures import Figure
 from synth.report import charts
 from synth.report.charts import looks
-from synth.report.figures import Figure
 from synth.report.plan import FORMATS
 from synth.report.sections import Chart
 
@@ -28,7 +28,7 @@ CHARTS: dict[str, Callable[[], Chart]] = {
     ),
     "curves": lambda: charts.fronts({"hif8": [*POINTS.values()]}, [POINTS["hif8"]], TITLE, *LABELS),
     "scatter": lambda: charts.fronts(SINGLE, SINGLE["hif8"], TITLE, *LABELS, "pre"),
-    "lines": lambda: charts.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS, are_powers=True),
+    "lines": lambda: charts.lines({"one": {1: AREAS["hif8"], 8: AREAS["e5m3"]}}, TITLE, *LABELS, type="log"),
 }
 
 

@@ -9,7 +9,6 @@ from rtl_tests.synth.report.test_report import made_up
 from synth.report import load
 from synth.report.chapters import dots as chapter
 from synth.report.data import assemble
-from synth.report.plan import Point
 from synth.studies.dots import (
     BLOCK_DATA,
     BLOCKS,
@@ -25,6 +24,7 @@ from synth.studies.dots import (
     dot,
     readout,
 )
+from synth.studies.family import Point
 
 AREA = {
     "binary16": 600,
@@ -69,7 +69,7 @@ def chapter_of(dots, tool=""):
 
 
 def findings(data, tool="yosys 0"):
-    return [finding.text for finding in chapter_of(Dots.from_json(data), tool).shown]
+    return [finding.text for finding in chapter_of(Dots.from_json(data), tool).findings]
 
 
 def test_the_smallest_accumulator_is_one_of_all_that_are_exact_enough():

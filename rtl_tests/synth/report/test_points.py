@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 
+from rtl_tests.support.reported import chosen
 from rtl_tests.synth.area.test_jobs import JOB
 from rtl_tests.synth.report.test_report import made_up
 from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.figures import compared, ranged
 from synth.area.runner import Outcome
 from synth.report import load
 from synth.report.data import assemble
 from synth.report.plan import P3109_PAIR, PAIR
-from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, chosen, points
+from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, points
 
 
 def report(*rows):
@@ -66,6 +68,17 @@ def test_an_energy_brings_the_area_of_its_netlist():
         accumulator = "exact" if known else str(rows[1].options["accumulator"])
         found = chosen(points(replace(report(*known), energies=energies)), "hif8", AREA, accumulator=accumulator)
         assert (found.value, found.samples, found.of) == (area, samples, "NAND2")
+
+
+def test_figures_of_two_tools_are_not_compared():
+    """A figure, and each curve, is by one tool: that of the first row."""
+    other = [replace(row, tool="another") for row in (*mac("e5m3"), *mac("hif8"))]
+    known = table(*mac("hif8"), *other)
+    first, second = (chosen(known, name, AREA).figure for name in ("hif8", "e5m3"))
+    assert (first.tool, second.tool) == ("yosys 0", "another")
+    assert compared(second, first) == ranged(second, first) == ""
+    curves = timed_rows("hif8", [(40, 100)]) + timed_rows("hif8", [(10, 200)], tool="another")
+    assert {point.delay for point in table(*curves) if point.delay} == {40}
 
 
 def test_own_formats_are_compared_at_once():

@@ -7,17 +7,18 @@ import pytest
 
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
+from rtl_tests.support.reported import read_report
 from rtl_tests.synth.report.test_report import made_up
 from synth.area.digest import sha256
 from synth.area.plan import area_jobs
 from synth.area.runner import Outcome
 from synth.cli import report as commands
-from synth.report import ledger, load
+from synth.report import load
 from synth.report.chapters import papers
 from synth.report.content import Content
-from synth.report.data import Report
 from synth.report.plan import CLAIMS, Block
 from synth.report.points import Point
+from synth.studies import ledger
 
 
 def median_on_gates(design):
@@ -76,7 +77,7 @@ def test_claims_have_recorded_figures_until_they_are_measured(monkeypatch, tmp_p
     for todo, known in ((jobs, True), (changed, False)):
         monkeypatch.setattr(commands, "report_jobs", lambda *arguments, todo=todo: todo)
         assert main([*words, "-o", str(tmp_path)]) == 0
-        content = Content(Report.from_json(json.loads((tmp_path / "report.json").read_text())))
+        content = Content(read_report(json.loads((tmp_path / "report.json").read_text())))
         section = papers.claims(content.measured)
         assert (section is not None) is known
         if section:

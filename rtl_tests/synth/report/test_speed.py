@@ -8,17 +8,18 @@ import pytest
 
 from golden.refusal import BadKind
 from rtl_tests.synth.area.test_jobs import JOB
+from synth.area.figures import Figure, number, ratio
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.report import load
 from synth.report.chapters import papers, speed
-from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED, UNDECIDED, ratio, verdict
+from synth.report.chapters.papers import verdict
 from synth.report.chapters.speed import Point, at, front
 from synth.report.content import Content
 from synth.report.data import Failure, Sweep, assemble, with_sweeps
-from synth.report.figures import Figure, number
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS, PAIR
+from synth.report.training.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from synth.report.write import render
 from synth.studies.speeds import BLOCKS, FORMATS, OTHERS, Speeds
 
@@ -108,10 +109,12 @@ def test_a_finding_on_limits_has_the_least_and_the_largest_ratio_of_all():
     compared = [(step.unit.median / step.base.median, step) for step in steps]
     (_, low), (_, high) = (pick(compared, key=lambda pair: pair[0]) for pick in (min, max))
     assert (
-        f"hif8 against {PAIR} within the same limit is {low.text} at the least and {high.text} at the most" in finding
+        f"hif8 against {PAIR} within the same delay is {low.text} at the least and {high.text} at the most." in finding
     )
     less = [step for _, step in compared if step.unit.below(step.base)]
-    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in finding
+    start = f"Gates, area of a MAC into binary16: hif8 against {PAIR} beyond the spreads is "
+    (more,) = (each.text for each in section.findings if each.text.startswith(start))
+    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in more
     assert chart.data[1]["y"] == [share for share, _ in compared]
     assert finding == chart.caption
 
@@ -171,8 +174,8 @@ def test_the_section_shows_the_file():
     assert several[0] == len({row.format for row in speeds.rows} & {*FORMATS})
     text = f"The figures on our own gates are by {speeds.tool}, other figures by yosys 1: do not compare them."
     warned = chapter_of(tool="yosys 1", speeds=speeds)
-    assert warned.shown[0].text.startswith(text)
-    assert warned.shown[1:] == section.shown
+    assert warned.findings[0].text.startswith(text)
+    assert warned.findings[1:] == section.findings
 
 
 def test_an_area_without_a_delay_is_refused():
@@ -265,7 +268,7 @@ def test_no_speed_is_claimed_of_one_sample():
         for row in timed_rows(name, [(10, areas[0]), (20, areas[1])], optimize=goal)
     ]
     chapter = chapter_of(rows)
-    assert chapter.shown == []
+    assert chapter.findings == []
     assert chapter.charts == []
     assert (chapter.tables[0].rows[0][1].text, chapter.tables[0].rows[0][1].small) == (
         "90 NAND2 at 10 FO4",

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from hwgen.blocks.catalog import build
+from synth.area.figures import Figure
 from synth.report import load
-from synth.report.figures import Figure
-from synth.report.plan import Family, Point
 from synth.report.sections import Cell, Section, cell, merged
 from synth.studies.areas import Areas
+from synth.studies.family import Family, Point
 from synth.studies.fast import Sky130
 from synth.studies.study import text_of
 
@@ -54,7 +54,7 @@ def test_a_point_that_the_file_lacks_has_no_rows(study):
 
 
 def test_cells_are_made_of_their_content():
-    shown = Cell("2", "1 to 3", "recipe r, t: c", 2, "c")
+    shown = Cell("2", "1 to 3", "recipe r, t: c", 2, "c", "t")
     assert [cell(Figure(1, 2, 3, "u", "r", "t", "c")), cell("a"), cell(shown)] == [shown, Cell("a"), shown]
     assert [cell(1234.5), cell(None)] == [Cell("1,234", value=1234.5), Cell("–")]
     with pytest.raises(TypeError, match=r"^a cell cannot be made of \[\]$"):
@@ -65,10 +65,12 @@ def test_findings_are_listed_unless_they_say_nothing():
     section = Section("anchor", "Title", "Intro.")
     for text in ("One.", "", "Two.", "One."):
         section.find(text, "subject")
-    assert [finding.text for finding in section.shown] == ["One.", "Two.", "One."]
+    assert [finding.text for finding in section.findings] == ["One.", "Two.", "One."]
     section.name_missing(["a", "b"], ["a"], "command")
     section.name_missing(["a"], ["a"], "command")
-    assert [finding.text for finding in section.shown[3:]] == ["Not in this study: b. command measures such a format."]
+    assert [finding.text for finding in section.findings[3:]] == [
+        "Not in this study: b. command measures such a format."
+    ]
 
 
 def test_commands_that_differ_in_the_format_alone_are_a_loop():

@@ -6,8 +6,8 @@ import pytest
 
 import golden
 from rtl_tests.synth.report.test_report import made_up
+from synth.area.figures import Figure
 from synth.report.chapters.accuracy import best_formats, tradeoff
-from synth.report.figures import Figure
 from synth.report.measured import Measured
 from synth.studies.ratios import SCALES, Ratio, ratios
 

@@ -6,9 +6,9 @@ import pytest
 
 from hwgen.tools.yosys import YosysError
 from rtl_tests.synth.report.test_speed import timed_rows
+from synth.area.figures import Figure
 from synth.area.liberty import GATES
 from synth.area.runner import Outcome
-from synth.report.figures import Figure
 from synth.studies import ranking, study
 from synth.studies.script import status
 
@@ -118,7 +118,7 @@ def test_the_whole_study(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["ranking", *words])
     assert status("ranking", ranking.main) == 0
     text = capsys.readouterr().out
-    assert "Decode + multiply, gates [area]" in text
+    assert "Decode + multiply, gates [the library's unit]" in text
     assert text.endswith(
         "\nNo ranking contradicted: of 0 pairs 0 ranked in both runs, 0 in one only, 0 contradicted.\n"
     )

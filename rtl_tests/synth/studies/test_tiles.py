@@ -15,7 +15,7 @@ from synth.area.tile import TileJob
 from synth.report import load
 from synth.report.chapters import tiles as chapter
 from synth.report.data import assemble
-from synth.report.plan import Point
+from synth.studies.family import Point
 from synth.studies.tiles import ACCUMULATOR, FORMATS, SIDES, Tiles, around, element
 
 TILES = load.tiles()

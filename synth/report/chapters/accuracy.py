@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from statistics import fmean
 
+from synth.area.figures import Figure, both, comparable, front, listing, number, ranked, smallest_sentence
 from synth.report import charts
 from synth.report.data import Accuracy, Score
-from synth.report.figures import Figure, front, have_spreads, listing, number, ranged, ranked, smallest_sentence
 from synth.report.measured import EIGHT, Measured
 from synth.report.plan import REPORT_ACCUMULATOR
 from synth.report.sections import Cell, Section, number_cell
@@ -21,7 +21,7 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     """Area against accuracy, on the first target with MACs of several formats, all with spreads; None without one."""
     for column in measured.columns.values():
         figures = {name: value for name, value in measured.part("mac", column.key).items() if name in accuracy}
-        if len(figures) > 1 and have_spreads(figures.values()):
+        if len(figures) > 1 and comparable(figures.values()):
             break
     else:
         return None
@@ -43,23 +43,23 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
     ends = [f"{name} ({ratio[name]} dB, {number(figures[name].median)} {column.unit})" for name in edge]
     sentence = f"{column.title}, best trade-offs between median area and SNR: {listing(ends)}."
     picture = charts.fronts(points, best, f"Area against SNR, {column.title}", *labels, "pre")
-    section.chart_finding(sentence, picture)
+    section.chart(picture, sentence)
     good = {name: value for name, value in figures.items() if ratio[name] >= _GOOD}
     eight = measured.eight(good)
     of = f"{EIGHT} with an SNR of at least {_GOOD} dB of Gaussian data at the best scale"
     sentence = smallest_sentence(eight, "MAC", column.title, of)
-    wider = ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []
-    for name in wider:
-        against = ranged(good[name], eight[ranked(eight)[0]])
-        sentence += f" Of {measured.bits[name]} bits, {name} is the smallest ({number(good[name].median)}): {against}."
-    section.find(sentence, "Accuracy for area")
+    section.find(sentence, "Accuracy for area", picture)
+    for name in ranked({name: value for name, value in good.items() if name not in eight})[:1] if sentence else []:
+        what = f"{column.title}, of {measured.bits[name]} bits with such an SNR: {name} has the smallest MAC"
+        least = ranked(eight)[0]
+        section.find(f"{what}, against that of {least} {both(good[name], eight[least])}.")
     names = ranked(figures)
     scaled = {name: accuracy[name].by_scale for name in names if accuracy[name].by_scale}
     if 1 < len(scaled) <= charts.MOST_NAMES:
         series = {name: dict(zip(SCALES, map(Figure.exact, each), strict=True)) for name, each in scaled.items()}
         title, axes = "SNR over the scale of Gaussian data", ("standard deviation, 2^n", "quantization SNR [dB]")
         caption = "One scale for all data: formats with range keep their SNR where others lose it."
-        section.chart(caption, charts.lines(series, title, *axes))
+        section.chart(charts.lines(series, title, *axes), note=caption)
     rows = []
     for name in names:
         known = accuracy[name]
@@ -102,7 +102,7 @@ def digits(accuracy: Accuracy | None) -> Section | None:
         if score.snr_db is not None and score.accumulator == accuracy.accumulator:
             series.setdefault(scaling, {})[score.format] = Figure.exact(score.snr_db)
     title = f"SNR of the network's outputs, sums in {accuracy.accumulator}"
-    section.chart("", charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
+    section.chart(charts.groups(series, title, "SNR of outputs [dB]", are_points=True))
     formats, scalings, accumulators = (dict.fromkeys(key[place] for key in cells) for place in range(3))
     columns = [(scaling, accumulator) for scaling in scalings for accumulator in accumulators]
     head = (f"{accumulator}, {scaling}" for scaling, accumulator in columns)

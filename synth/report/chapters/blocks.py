@@ -2,10 +2,10 @@
 
 from itertools import product
 
+from synth.area.figures import Figure, both, comparable, listing, ranked, smallest_sentence
 from synth.report import charts, plan
-from synth.report.figures import Figure, both, have_spreads, listing, ranked, smallest_sentence
-from synth.report.measured import EIGHT, Column, Measured, figure, find, pick
-from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block
+from synth.report.measured import EIGHT, Column, Measured, figure, pick
+from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block, part_of_mac
 from synth.report.sections import Cell, Section, figure_cell
 from synth.studies.biases import better, biases
 
@@ -22,7 +22,7 @@ def macs(measured: Measured) -> Section | None:
         "band is the spread of the smallest, and ≈ means that spreads overlap: no difference from it.",
     )
     smallest = {target: figures[ranked(figures)[0]] for target, figures in by_target.items()}
-    if len(by_target) > 1 and all(len(each) > 1 and have_spreads(each.values()) for each in by_target.values()):
+    if len(by_target) > 1 and all(len(each) > 1 and comparable(each.values()) for each in by_target.values()):
         shares = {
             measured.columns[target].title: {name: value.over(smallest[target].median) for name, value in each.items()}
             for target, each in by_target.items()
@@ -30,12 +30,12 @@ def macs(measured: Measured) -> Section | None:
         title = f"MAC into {REPORT_ACCUMULATOR} compared with the smallest, on {len(by_target)} targets"
         every = [value for each in shares.values() for value in each.values()]
         ends = [0.98 * min(value.low for value in every), 1.02 * max(value.high for value in every)]
-        section.chart("", charts.groups(shares, title, "area relative to the smallest", are_points=True, range=ends))
+        section.chart(charts.groups(shares, title, "area relative to the smallest", are_points=True, range=ends))
     target, figures = next(iter(by_target.items()))
     where = measured.columns[target]
     picture = charts.bars(figures, f"MAC into {REPORT_ACCUMULATOR}, {where.title}", where.axis)
     sentence = smallest_sentence(measured.eight(figures), "MAC", where.title, EIGHT)
-    section.chart_finding(sentence, picture)
+    section.chart(picture, sentence)
     rows = (
         (name, *(figure_cell(figures.get(name), smallest[target]) for target, figures in by_target.items()))
         for name in dict.fromkeys(name for figures in by_target.values() for name in ranked(figures))
@@ -59,7 +59,7 @@ def parts(measured: Measured) -> Section | None:
     )
     column = measured.columns[target]
     series = {PARTS[part]: by_place[target] for part, by_place in by_part.items() if target in by_place}
-    section.chart("", charts.groups(series, f"A MAC and its parts, {column.title}", column.axis, are_points=True))
+    section.chart(charts.groups(series, f"A MAC and its parts, {column.title}", column.axis, are_points=True))
     return section
 
 
@@ -116,27 +116,29 @@ def encoders(measured: Measured) -> Section | None:
     if defaults:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
         sentence = smallest_sentence(measured.eight(defaults), "encoder", column.title, EIGHT)
-        section.chart(sentence, picture)
+        section.chart(picture, sentence)
     for name, known in gates.items():
         series = {overflow or name: {mode: each[mode] for mode in ranked(each)} for overflow, each in known.items()}
         if any(len(each) > 1 for each in series.values()):
             about = "rounding and saturation" if len(series) > 1 else "rounding"
             title_of = f"{name} encoder by {about}, {column.title}"
-            section.chart("", charts.groups(series, title_of, column.axis, are_points=len(series) > 1))
+            section.chart(charts.groups(series, title_of, column.axis, are_points=len(series) > 1))
     if pairs:
         changes = {mode: biases(studied, mode) for mode in (first, second)}
         values = {mode: {name: bias.over(0.01) for name, bias in each.items()} for mode, each in changes.items()}
         title = f"{studied}: mean change of magnitudes by rounding"
-        section.chart("", charts.groups(values, title, "mean change [%]", are_points=True))
-        shares = [f"{text} on {where.title}" for where, (base, other) in pairs.items() if (text := both(other, base))]
-        text = f"{studied} encoder with {second} rounding, compared with {first}: {listing(shares or [''])}."
-        kept, lost = map(listing, better(studied, second, first))
-        modes = next(iter(gates.get(studied, {}).values()), {})
-        if {second, "stochastic"} <= modes.keys():
-            text += f" Against stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}."
-        section.find(text if shares else "", "Rounding")
-        text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
-        section.find(text if shares else "")
+        section.chart(charts.groups(values, title, "mean change [%]", are_points=True))
+        every = ((where.title, both(other, base)) for where, (base, other) in pairs.items())
+        if shares := [f"{text} on {title}" for title, text in every if text]:
+            text = f"{studied} encoder with {second} rounding, compared with {first}: {shares[0]}"
+            modes = next(iter(gates.get(studied, {}).values()), {})
+            if {second, "stochastic"} <= modes.keys():
+                text += f"; with stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}"
+            section.find(f"{text}.", "Rounding")
+            section.find(f"Other targets, {second} compared with {first}: {listing(shares[1:])}." if shares[1:] else "")
+            kept, lost = map(listing, better(studied, second, first))
+            text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
+            section.find(text)
     return section
 
 
@@ -152,31 +154,32 @@ def accumulators(measured: Measured) -> Section | None:
     for column in (measured.columns[target] for target in WIDTH_TARGETS if target in measured.columns):
         areas: dict[str, dict[str, Figure]] = {}
         for kind, name in product(plan.ACCUMULATORS, plan.WIDTH_STUDY):
-            options = {"format": name, "format_b": None, "accumulator": kind}
-            if row := find(measured.rows, "mac", column.key, **options):
-                areas.setdefault(name, {})[kind] = figure(row)
+            if area := measured.block(part_of_mac("mac", name, kind), column.key):
+                areas.setdefault(name, {})[kind] = area
         if max(map(len, areas.values()), default=0) > 1:
             title = f"MAC by accumulator, without its register, {column.title}"
-            section.chart("", charts.groups(areas, title, column.axis))
-    section.find(registered(measured), "Exact accumulators")
-    return section if section.charts or section.shown else None
+            section.chart(charts.groups(areas, title, column.axis))
+    text, more = registered(measured)
+    section.find(text, "Exact accumulators")
+    section.find(more)
+    return section if section.charts or section.findings else None
 
 
-def registered(measured: Measured) -> str:
-    """A sentence on exact accumulators with their registers, and when to take them; empty without figures."""
+def registered(measured: Measured) -> tuple[str, str]:
+    """Sentences on exact accumulators with their registers, and on when to take them; empty without figures."""
     texts, smaller, readouts = [], [], []
     for name in plan.WIDTH_STUDY:
         units = [Block("pe", name, {"accumulator": kind}) for kind in plan.REGISTERED]
         exact, rounded = (measured.block(unit, "gates") for unit in units)
-        if exact and rounded and have_spreads((exact, rounded)):
+        if exact and rounded and comparable((exact, rounded)):
             (bits,) = (port.width for port in units[0].design.ports if port.name == "acc")
             texts.append(f"{name} {both(exact, rounded, f'{bits} bits against 32')}")
             smaller += [name] if exact.below(rounded) else []
             if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
                 readouts.append(f"{readout.text} for {name}")
     if not texts:
-        return ""
-    text = f"Gates, processing element with an exact accumulator against one with binary32: {listing(texts)}. "
-    text += f"A readout, once a sum, is not counted: {listing(readouts)}. " if readouts else ""
+        return "", ""
+    text = f"Gates, processing element with an exact accumulator against one with binary32: {listing(texts)}."
+    more = f"A readout, once a sum, is not counted: {listing(readouts)}. " if readouts else ""
     worth = f"Where many units share a readout, exact saves area for {listing(smaller)}; otherwise" if smaller else "So"
-    return f"{text}{worth} take it for sums that must not depend on their order, not for area."
+    return text, f"{more}{worth} take it for sums that must not depend on their order, not for area."

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from synth.area.figures import Figure, both, smallest_sentence
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, both, smallest_sentence
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section, spread_cell
 from synth.studies import dots as study
@@ -59,8 +59,9 @@ def _lanes(section: Section, dots: Dots, target: str) -> None:
         lanes: _sum(area, dots.area(study.readout(), lanes, target)) for lanes, area in areas["exact"].items()
     }
     title = f"{FORMAT}, area per product by lanes, {place.title}"
-    picture = charts.lines(areas, title, "lanes", f"area per product [{place.unit}]", are_powers=True)
-    section.chart("", picture)
+    labels = "lanes", f"area per product [{place.unit}]"
+    picture = charts.lines(areas, title, *labels, type="log", tickvals=counts, ticktext=[*map(str, counts)])
+    section.chart(picture)
 
 
 def _sum(first: Figure, second: Figure) -> Figure:
@@ -85,8 +86,8 @@ def _errors(section: Section, dots: Dots) -> None:
     axis = {"type": "log", "exponentformat": "power", "dtick": 1}
     picture = charts.groups(series, title, "error (root mean square)", are_points=True, **axis)
     caption = f"The row {study.OPERANDS} is the error of rounding the operands. Without a mark: no error in any sum."
-    section.chart(caption, picture)
-    section.chart("", charts.bars(areas, f"{FORMAT}, {STEP} lanes: area by accumulator", f"area per product [{_UNIT}]"))
+    section.chart(picture, note=caption)
+    section.chart(charts.bars(areas, f"{FORMAT}, {STEP} lanes: area by accumulator", f"area per product [{_UNIT}]"))
     small = {
         name: area
         for name, area in areas.items()
@@ -115,7 +116,7 @@ def _formats(section: Section, dots: Dots) -> None:
         for kind in study.FORMAT_ACCUMULATORS
     }
     title = f"Area per product by format, {STEP} lanes, without a readout, {_PLACE.title}"
-    section.chart("", charts.groups(series, title, f"area per product [{_UNIT}]"))
+    section.chart(charts.groups(series, title, f"area per product [{_UNIT}]"))
     texts = [f"into {kind} {both(known[STUDIED], known[PAIR])}" for kind, known in series.items()]
     text = f"{_PLACE.title}, {STEP} lanes, area per product: {STUDIED} against {PAIR} {', '.join(texts)}."
     section.find(text, "Dot products")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
+from synth.area.figures import DELAYS, Figure, compared, smallest_sentence
 from synth.area.recipes import SPEED
 from synth.area.rows import Row
 from synth.energy.data import KINDS
@@ -11,15 +12,14 @@ from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.chapters import speed
 from synth.report.data import Report
-from synth.report.figures import DELAYS, Figure, compared, smallest_sentence
 from synth.report.measured import EIGHT, Measured, columns, figure
-from synth.report.plan import FORMATS, REPORT_ACCUMULATOR, Point
-from synth.report.sections import Cell, Command, Section, Table, number_cell, table
+from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
+from synth.report.sections import Cell, Section
 from synth.studies import energies as study
-from synth.studies.energies import CURVES, SAMPLED, Energies, area, delay, mac, point
+from synth.studies.energies import CURVES, SAMPLED, Energies, delay, mac, point
+from synth.studies.family import Point
 
 _TITLE = "Gates"
-_INTRO = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
 _NOTE = (
     "Products of rounded operands are added to a running sum; every result equals that of the reference model. Wires, "
     "buffers of the clock and leakage of our gates are not counted. The unit is C·V²: C is the input capacitance of a "
@@ -34,7 +34,8 @@ def section(report: Report, measured: Measured) -> Section | None:
     energies = report.energies
     if energies is None and not measured.energies:
         return None
-    section = Section("energy", "Energy of an operation", _INTRO, note=_NOTE, command="make energy")
+    intro = "What an operation costs in energy: netlists simulated with a delay for each cell, glitches included."
+    section = Section("energy", "Energy of an operation", intro, note=_NOTE, command="make energy")
     if energies is not None:
         section.note += f" Tool: {energies.tool}."
         section.name_missing(report.formats, FORMATS, "hwgen energy mac --format NAME")
@@ -56,7 +57,7 @@ def _formats(section: Section, energies: Energies, measured: Measured) -> None:
     picture = charts.groups({"energy": known, "without glitches": without}, title, axis, are_points=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
     sentence = smallest_sentence(measured.eight(known), what, _TITLE, EIGHT)
-    section.chart_finding(sentence, picture, "Energy")
+    section.chart(picture, sentence, "Energy")
 
 
 def curves(energies: Energies) -> dict[str, speed.Front]:
@@ -68,12 +69,6 @@ def curves(energies: Energies) -> dict[str, speed.Front]:
     return {name: curve for name, curve in fronts.items() if curve}  # an older file may lack formats
 
 
-def ends(energies: Energies) -> Table:
-    """The fastest MAC of each format, and the one with the least energy."""
-    body = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves(energies).items())
-    return table(f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {_TITLE}", ("MAC", *speed.ENDS), body)
-
-
 def _curves(section: Section, energies: Energies) -> None:
     """Which format needs the least energy at which speed."""
     known = curves(energies)
@@ -82,9 +77,8 @@ def _curves(section: Section, energies: Energies) -> None:
     axes = "delay [FO4]", f"energy of an operation [{best[0].area.unit}]"
     picture = charts.fronts(known, best, title, *axes, are_delays=True)
     what = f"energy of a MAC into {REPORT_ACCUMULATOR}"
-    section.chart_finding(speed.headline(known, what, _TITLE, "FO4", "formats and pairs"), picture, "Energy")
+    section.chart(picture, speed.headline(known, what, _TITLE, "FO4", "formats and pairs"))
     speed.against(section, known, what, _TITLE)
-    section.tables.append(ends(energies))
 
 
 def _data(section: Section, energies: Energies) -> None:
@@ -93,14 +87,13 @@ def _data(section: Section, energies: Energies) -> None:
     unit, title = series[DEFAULT_DATA][SAMPLED[0]].unit, f"MAC into {REPORT_ACCUMULATOR}, energy by data"
     picture = charts.groups(series, title, f"energy of an operation [{unit}]")
     kinds = "; ".join(map(": ".join, KINDS.items()))
-    section.chart(f"Numbers are multiplied by the power of two that suits the format best. {kinds}", picture)
+    section.chart(picture, note=f"Numbers are multiplied by the power of two that suits the format best. {kinds}")
 
 
 def comparisons() -> Iterator[tuple[str, Point, Point]]:
     """Subject and change, base and unit of each comparison."""
     first, second = study.ROUNDINGS
-    encoders = (build("encoder", study.ROUNDED, source="binary32", rounding=rounding) for rounding in study.ROUNDINGS)
-    base, other = map(point, encoders)
+    base, other = (point(build("encoder", study.ROUNDED, source="binary32", rounding=mode)) for mode in (first, second))
     yield f"{study.ROUNDED} encoder from binary32, {second} instead of {first}", base, other
     for name in study.COSTS:
         plain, (first, *others) = point(mac(name)), study.ACCUMULATORS
@@ -118,13 +111,12 @@ def _costs(section: Section, energies: Energies) -> None:
     body = []
     for text, base, unit in comparisons():
         first, second = energies.figure(base), energies.figure(unit)
-        small, large = (area(energies.row(each)).median for each in (base, unit))
         change = Cell(compared(second, first), value=second.median / first.median)
         clock = energies.row(unit).medians["clock"]
-        body.append((text, first, second, clock, change, number_cell(large / small - 1, "+.0%")))
+        body.append((text, first, second, clock, change))
     of = energies.figure(point(mac(study.COSTS[0]))).unit
     energy = (f"{what} [{of}]" for what in ("before", "after", "the clock's part"))
-    head = ("", *energy, "change of energy", "change of area")
+    head = ("", *energy, "change of energy")
     note = (
         "Registers keep glitches from passing on, but cost energy themselves: that of their clock is listed. In a "
         "pipeline, successive operations belong to one sum, whose value comes from outside; a real one has to take "
@@ -142,6 +134,6 @@ def _measured(section: Section, rows: Sequence[Row]) -> None:
         medians = row.medians
         times = ", ".join(f"{medians[name]:g} {unit}" for name, unit in DELAYS.items() if name in medians)
         names = row.name, titles[row.place], row.data, row.recipe, figure(row), row.unit
-        body.append((*names, medians["glitch_free"], medians["area"], times or "–", Command(row.command)))
-    head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay", "command")
+        body.append((*names, medians["glitch_free"], medians["area"], times or "–"))
+    head = ("module", "target", "data", "recipe", "energy", "unit", "without glitches", "area", "delay")
     section.table("Energies of the sweep", head, body)

@@ -1,12 +1,11 @@
 """The chapter on papers: their claims about hardware."""
 
+from synth.area.figures import Figure, comparable, have_spreads, number, ratio
 from synth.area.targets import TARGETS
-from synth.report.figures import Figure, have_spreads, number, ratio
 from synth.report.measured import Measured
 from synth.report.plan import CLAIMS
 from synth.report.sections import Cell, Section
-
-REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
+from synth.report.training.claims import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 
 
 def claims(measured: Measured) -> Section | None:
@@ -28,8 +27,8 @@ def claims(measured: Measured) -> Section | None:
                 lines = [f"hwgen area {block.design.command()} {where}" for block in (claim.base, claim.block)]
                 cells.append(Cell("–", "not measured", "; ".join(lines), command="\n".join(lines)))
                 continue
-            if not have_spreads((unit, base)):
-                cells.append("one sample")
+            if not comparable((unit, base)):
+                cells.append("two tools" if have_spreads((unit, base)) else "one sample")
                 continue
             shares = ratio(unit, base)
             least, middle, most = (f"{share - 1:+.1%}" for share in shares)

@@ -6,10 +6,11 @@ from math import inf
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
+from synth.area import figures
+from synth.area.figures import Figure, comparable, counted, listing, number, smallest_sentence
 from synth.area.rows import Row
-from synth.report import charts, figures
+from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import Figure, counted, have_spreads, listing, number, smallest_sentence
 from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section
@@ -74,7 +75,7 @@ def groups(rows: Iterable[Row]) -> dict[Group, list[Row]]:
     by_group: dict[Group, list[Row]] = {}
     for row in rows:
         if row.timing is not None:
-            how = f"{row.timing.source}, {counted(row.renamings, 'renaming')} from seed {row.seed}"
+            how = f"{row.timing.source}, {row.tool}, {counted(row.renamings, 'renaming')} from seed {row.seed}"
             by_group.setdefault(Group(_block(row), row.place, how, row.timing.unit), []).append(row)
     return by_group
 
@@ -140,13 +141,13 @@ def section(report: Report, measured: Measured) -> Section | None:
         title = f"{group.block}{built}, {where}"
         shown = [value for curve in curves.values() for point in curve for value in point]
         # neither a single format, unless all are single, nor more than a legend has
-        if min(most, 2) <= len(curves) <= charts.MOST_NAMES and have_spreads(shown):
+        if min(most, 2) <= len(curves) <= charts.MOST_NAMES and comparable(shown):
             known = measured.eight(curves)
             sentence = headline(known, "area", title, unit, EIGHT) if known else ""
             best = front(point for curve in curves.values() for point in curve)
             axes = (f"delay [{unit}]", column.axis)
             chart = charts.fronts(curves, best, f"Area against delay: {title}", *axes, are_delays=True)
-            section.chart_finding(sentence, chart, "" if section.charts else "Speed")
+            section.chart(chart, sentence, "" if section.charts else "Speed")
             if unit == "FO4":
                 against(section, curves, f"area of a {group.block}", where)
         body += [ends(f"{name}, {title}", curve, unit, column.unit) for name, curve in curves.items()]
@@ -186,7 +187,7 @@ def steps(unit: Front, base: Front) -> list[Step]:
 def against(section: Section, curves: Mapping[str, Front], what: str, where: str) -> None:
     """Add the chart of what :data:`STUDIED` needs against :data:`PAIR` over all limits, if both have spreads."""
     known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
-    if not all(known) or not have_spreads(point.area for curve in known for point in curve):
+    if not all(known) or not comparable(point.area for curve in known for point in curve):
         return
     every = sorted(steps(*known), key=lambda step: step.ratio.median)
     by_sign = {
@@ -195,13 +196,14 @@ def against(section: Section, curves: Mapping[str, Front], what: str, where: str
     }
     ends = ((word, number(min(met)), number(max(met))) for word, met in by_sign.items() if met)
     beyond = [f"{word} at some limits from {first} to {last} FO4" for word, first, last in ends]
-    text = f"{where}, {what}: {STUDIED} against {PAIR} within the same limit is {every[0].text} at the least and "
-    text += f"{every[-1].text} at the most; beyond the spreads it is {listing(beyond or ['never different'])}."
+    subject = f"{where}, {what}: {STUDIED} against {PAIR}"
+    text = f"{subject} within the same delay is {every[0].text} at the least and {every[-1].text} at the most."
     points = [(Figure.exact(step.limit), step.ratio) for step in sorted(every)]
     title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")
     even = [(x, Figure.exact(1)) for x, _ in points]
     chart = charts.fronts({STUDIED: points}, even, title, *axes, edge_name="equal", are_delays=True)
-    section.chart_finding(text, chart, LIMITS)
+    section.chart(chart, text, LIMITS)
+    section.find(f"{subject} beyond the spreads is {listing(beyond or ['no different'])}.")
 
 
 def headline(curves: Mapping[str, Front], what: str, where: str, unit: str, of: str) -> str:

@@ -1,9 +1,9 @@
 """The chapter on tiles: what formats cost in a matrix unit, with its registers."""
 
+from synth.area.figures import smallest_sentence
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.data import Report
-from synth.report.figures import smallest_sentence
 from synth.report.sections import Section, figure_cell, number_cell
 from synth.studies.tiles import ACCUMULATOR, FORMATS, SIDES
 
@@ -31,7 +31,7 @@ def section(report: Report) -> Section | None:
     sizes = {name: {fmt: tiles.area(fmt, side) for fmt in FORMATS} for name, side in names.items()}
     title = f"Area per element by format, {_PLACE.title}"
     axis = f"area per element [{_PLACE.unit}]"
-    section.chart("", charts.groups({"an element alone": alone, **sizes}, title, axis))
+    section.chart(charts.groups({"an element alone": alone, **sizes}, title, axis))
     for name, areas in {"processing elements": alone, f"{[*names][-1]} tiles": sizes[[*names][-1]]}.items():
         section.find(smallest_sentence(areas, f"area per element of {name}", _PLACE.title, "formats"))
     base = FORMATS[0]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from synth.area.figures import Figure, comparable, counted, listing, number
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
 from synth.report import charts
 from synth.report.chapters.accuracy import best_formats
-from synth.report.figures import Figure, counted, have_spreads, listing, number
 from synth.report.sections import Cell, Section, figure_cell, number_cell, spread_cell
 from synth.report.training import claims
 from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
@@ -62,15 +62,15 @@ def section(study: Study | None, formats: Sequence[str] = (), rows: Iterable[Row
         f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
         command="make study",
     )
-    if what := changed(study):
-        section.warning = f"Changed since these networks were trained: {listing(what)}."
-        section.find(f"{section.warning} Whether results change is unknown until make study trains them again.")
+    if changes := changed(study):
+        text = f"Changed since these networks were trained: {listing(changes)}. Whether results change is unknown "
+        section.find(f"{text}until make study trains them again.")
     if _is_shorter(study):
         text = "These networks were trained from fewer seeds, or in fewer iterations, than the study has: no verdicts."
         section.find(text)
     else:
         _claims(section, study)
-        _trained(section, study)
+        _trained(section, study, changes)
     policies = [trained.policy for task in study.tasks.values() for trained in task.policies.values()]
     used = {policy.operand(kind).fmt for policy in policies if policy and policy.is_quantized for kind in KINDS}
     names = [name for name in formats if not set(name.split("+")) <= used]
@@ -122,14 +122,7 @@ def _claims(section: Section, study: Study) -> None:
         text = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
         judgement = Cell(text, "" if math.isnan(judged.mean) else _bounds(task.excess(claim.first, claim.second)))
         body.append((Cell(statement, claim.source), Cell(claim.task, compared), *excesses, judgement))
-    verdicts = []
-    for origin, texts in counts.items():
-        shares = [
-            f"{texts[text]} {_OWN_WORDS.get(text, (text,) * 2)[texts[text] > 1] if origin == _OWN else text}"
-            for text in (REPRODUCED, NOT_REPRODUCED, claims.UNDECIDED, claims.ONE_SEED, claims.BOTH_DIVERGED)
-            if texts[text]
-        ]
-        verdicts.append(f"{origin}: {listing(shares)}")
+    verdicts = [f"{origin}: {_shares(texts, origin == _OWN)}" for origin, texts in counts.items()]
     section.find(f"Verdicts: {'; '.join(verdicts)}." if verdicts else "")
     if not body:
         return
@@ -144,31 +137,34 @@ def _claims(section: Section, study: Study) -> None:
     section.table("The papers' claims about training, and verdicts", head, body, note)
 
 
-def _trained(section: Section, study: Study) -> None:
-    """Whether HiF8 and FP8 train: their losses with scales, and every claim that compares the two formats."""
-    texts, missing = [], []
-    for name in (_SCALED, _PAIR):
-        trained = [task for task in study.tasks.values() if name in task.policies]
-        texts += [
-            f"“{name}” in {task.name} {_bounds(task.excess(name))}, {against_base(task, name)}" for task in trained
-        ]
-        others = [task.name for task in study.tasks.values() if task not in trained]
-        missing += [f"“{name}” in {listing(others)}"] if others else []
-    if not texts:
+def _shares(verdicts: Mapping[str, int], is_own: bool) -> str:
+    """How often there is each verdict, in words."""
+    words = {text: _OWN_WORDS.get(text, (text, text)) if is_own else (text, text) for text in verdicts}
+    order = (REPRODUCED, NOT_REPRODUCED, claims.UNDECIDED, claims.ONE_SEED, claims.BOTH_DIVERGED)
+    return listing([f"{verdicts[text]} {words[text][verdicts[text] > 1]}" for text in order if verdicts.get(text)])
+
+
+def _trained(section: Section, study: Study, changes: Sequence[str]) -> None:
+    """Whether HiF8 and FP8 train: their losses with scales, and verdicts on all claims that compare the two."""
+    losses, missing = dict[str, int](), []
+    for task in study.tasks.values():
+        known = [name for name in (_SCALED, _PAIR) if name in task.policies]
+        texts = [f"“{name}” {_bounds(task.excess(name))}, {against_base(task, name)}" for name in known]
+        missing += [f"“{name}” in {task.name}" for name in (_SCALED, _PAIR) if name not in known]
+        losses |= {f"in {task.name}: {' and '.join(texts)}": len(known)} if known else {}
+    if not losses:
         return
-    text = f"Test loss with scales above that of {BASE}: {'; '.join(texts)}."
-    text += f" Not trained: {listing(missing)}." if missing else ""
-    answers: dict[str, list[str]] = {}
-    for claim in claims.CLAIMS:
-        where = study.tasks.get(claim.task)
-        judged = where and claims.verdict(claim, where)
-        if where and judged and claim.first.startswith("hif8") and claim.second.startswith("e4m3/e5m2"):
-            words = _OWN_WORDS.get(judged.text, (judged.text,))[0] if claim.source == OWN else judged.text
-            pair = f"“{claim.first}” against “{claim.second}” in {claim.task}"
-            excess = _bounds(where.excess(claim.first, claim.second))
-            answers.setdefault(claim.text.rstrip("."), []).append(f"{pair} {excess}, {words}")
-    text = " ".join([text, *(f"“{claim}”: {'; '.join(known)}." for claim, known in answers.items())])
-    section.find(text, "Training")
+    both = (each for each in claims.CLAIMS if each.first.startswith("hif8") and each.second.startswith("e4m3/e5m2"))
+    pairs = ((claim, study.tasks[claim.task]) for claim in both if claim.task in study.tasks)
+    verdicts = Counter(verdict.text for pair in pairs if (verdict := claims.verdict(*pair)))
+    first, *others = sorted(losses, key=lambda text: -losses[text])  # the tasks with both come first
+    text = f"Test loss with scales above that of {BASE} {first}"
+    total = counted(verdicts.total(), "claim")
+    text += f"; of {total} that compare the two, {_shares(verdicts, True)}" if verdicts else ""
+    text += f"; trained before a change of {listing(changes)}" if changes else ""
+    section.find(f"{text}.", "Training", section.tables[0] if section.tables else None)
+    text = "; ".join([*others, *([f"not trained: {listing(missing)}"] if missing else [])])
+    section.find(f"{text[0].upper()}{text[1:]}." if text else "")
 
 
 def _bounds(excess: Figure) -> str:
@@ -265,7 +261,7 @@ def _area_chart(
 ) -> None:
     """The chart of an accumulator; none of fewer than three policies, of one seed or of one renaming."""
     finite = {name: value for name, value in excess.items() if math.isfinite(value.high)}
-    if len(finite) < 3 or not have_spreads([*(areas[name] for name in finite), *finite.values()]):
+    if len(finite) < 3 or not comparable([*(areas[name] for name in finite), *finite.values()]):
         return
     edge = best_formats({name: areas[name] for name in finite}, {name: -value.median for name, value in finite.items()})
     unit = TARGETS[TARGET].unit
@@ -281,16 +277,15 @@ def _area_chart(
     policies = {name: task.policies[name].policy for name in points}
     scaled = [name for name, policy in policies.items() if policy and policy.scaling != UNSCALED]
     least, title = [point for name in edge for point in points[name]], f"Loss against area: {task.name}, {accumulator}"
-    chart = charts.fronts(points, least, title, *labels, hollow=scaled, are_losses=True)
-    section.chart(f"{finding} Open marks: policies with scaling.".strip(), chart)
-    section.find(finding, is_caption=True)
+    chart = charts.fronts(points, least, title, *labels, hollow=scaled)
+    section.chart(chart, finding, note="Open marks: policies with scaling.")
 
 
 def _history_plot(section: Section, task: Task) -> None:
     """Shares of gradients that became zero, over iterations."""
     series = {
         name: {
-            point["iteration"]: Figure.exact(point["lost"][GRADIENT][0])
+            point["iteration"]: Figure.exact(100 * point["lost"][GRADIENT][0])
             for point in trained.history
             if GRADIENT in point["lost"]
         }
@@ -299,5 +294,5 @@ def _history_plot(section: Section, task: Task) -> None:
     shown = {name: shares for name, shares in series.items() if len(shares) > 1}
     if not shown:
         return
-    picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "", are_shares=True)
-    section.chart("Of all gradients other than zero, those that became zero; first seed.", picture)
+    picture = charts.lines(shown, f"Gradients that became zero: {task.name}", "iteration", "share [%]")
+    section.chart(picture, note="Of all gradients other than zero, those that became zero; first seed.")

@@ -1,5 +1,5 @@
 // Compare: selects points of the table that the page contains, divides them by the first choice's, and says what
-// differs. The choice is in the address. Whether two figures differ is decided as in synth/report/figures.py.
+// differs. The choice is in the address. Whether two figures differ is decided as in synth/area/figures.py.
 "use strict";
 
 const data = JSON.parse(document.getElementById("points")?.textContent ?? "null");
@@ -25,6 +25,7 @@ function chosen(choice, metric, { limit, ...state }) {
   return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
 }
 
+const alike = (a, b) => a && b && a.tool === b.tool; // figures of other tools are not compared
 const below = (a, b) => a.high < b.low && Math.min(a.samples, b.samples) > 1;
 const differs = (a, b) => below(a, b) || below(b, a);
 
@@ -38,6 +39,7 @@ function percent(share) {
   return `${share > 0 ? "+" : ""}${text}%`;
 }
 function verdict(point, first) {
+  if (!alike(point, first)) return "another tool";
   if (Math.min(point.samples, first.samples) < 2) return "spread unknown";
   return differs(point, first) ? percent(point.value / first.value - 1) : "no difference";
 }
@@ -54,7 +56,7 @@ function nearby(choices, metric, state) {
   if (state.limit === null || metric === "delay") return "";
   const limits = points.map(({ delay }) => delay).filter((delay) => delay && Math.abs(delay / state.limit - 1) < 0.05);
   const pairs = [0.95 * state.limit, ...limits].map((limit) => choices.map((choice) => chosen(choice, metric, { ...state, limit })));
-  const shares = pairs.filter(([a, b]) => a && b).map(([a, b]) => a.value / b.value - 1);
+  const shares = pairs.filter(([a, b]) => alike(a, b)).map(([a, b]) => a.value / b.value - 1);
   const ends = [Math.min(...shares), Math.max(...shares)].map(percent);
   return shares.length && ends[0] !== ends[1] ? `, medians ${ends.join(" to ")} at limits within 5%` : "";
 }
@@ -83,7 +85,7 @@ function sentence(rows, state) {
     const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}${nearby([row.choice, first.choice], metric, state)}`);
     return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
   });
-  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join("; ")}.`;
+  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join(";\n")}.`;
 }
 
 // Why there are no figures: a limit that nothing meets, or a unit that was not measured; and what there is instead.
@@ -158,7 +160,7 @@ function show(state) {
 
 function plot(rows, first, state) {
   const traces = rows.map((row, place) => {
-    const known = Object.keys(heads(state)).filter((metric) => row[metric] && first[metric]);
+    const known = Object.keys(heads(state)).filter((metric) => alike(row[metric], first[metric]));
     const ratio = (metric, end) => row[metric][end] / first[metric].value;
     const errors = { type: "data", symmetric: false, array: known.map((m) => ratio(m, "high") - ratio(m, "value")), arrayminus: known.map((m) => ratio(m, "value") - ratio(m, "low")) };
     const values = known.map((metric) => ratio(metric, "value"));

@@ -14,9 +14,9 @@ import numpy as np
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from synth.area.digest import ROOT, program, sha256, without_docstrings
+from synth.area.figures import Figure
 from synth.area.keys import Keys
 from synth.area.rows import Row
-from synth.report.figures import Figure
 from synth.report.measured import figure
 from synth.report.training.plan import BASE
 from synth.report.training.policy import KINDS, Operand, Policy

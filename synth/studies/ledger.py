@@ -1,4 +1,4 @@
-"""The ledger: what the papers claim, and a verdict on each claim. ``python -m synth.report.ledger`` writes the page.
+"""The ledger: what the papers claim, and a verdict on each claim. ``python -m synth.studies.ledger`` writes the page.
 
 Claims are rows of ``claims.toml``. A row has a verdict with a figure of its own, which tests recompute; or the two
 units whose areas it compares; or the two policies whose losses it compares. The last ones are judged here. With the
@@ -18,10 +18,19 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from synth.area.figures import Figure, number, ratio
 from synth.report import load
-from synth.report.chapters.papers import NOT_REPRODUCED, REPRODUCED
-from synth.report.figures import Figure, number, ratio
-from synth.report.training.claims import CLAIMS, OWN, UNDECIDED, Claim, Relation, Verdict, verdict
+from synth.report.training.claims import (
+    CLAIMS,
+    NOT_REPRODUCED,
+    OWN,
+    REPRODUCED,
+    UNDECIDED,
+    Claim,
+    Relation,
+    Verdict,
+    verdict,
+)
 from synth.studies.study import text_of
 
 UNMEASURED, UNTESTABLE = "not measured yet", "not testable here"
@@ -51,8 +60,8 @@ INTRODUCTION = """\
 # The papers' claims
 
 What the five papers claim about numbers, hardware and training, each with a verdict and the figure behind it.
-`python -m synth.report.ledger` writes this page from `synth/report/claims.toml` and the measured data; tests recompute
-all figures of numbers.
+`python -m synth.studies.ledger` writes this page from `synth/studies/claims.toml` and the measured data; tests
+recompute all figures of numbers.
 
 * *reproduced*, *not reproduced*: the figure, with its spread, is on one side of the claim. A saving that is larger than
   claimed reproduces it.
@@ -83,7 +92,7 @@ class Entry:
 @cache
 def rows() -> tuple[Mapping[str, Any], ...]:
     """The rows of claims.toml."""
-    text = files("synth.report").joinpath("claims.toml").read_text(encoding="utf-8")
+    text = files("synth.studies").joinpath("claims.toml").read_text(encoding="utf-8")
     return tuple(tomllib.loads(text)["claim"])
 
 

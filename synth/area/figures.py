@@ -73,13 +73,19 @@ def number(value: float) -> str:
 
 
 def have_spreads(figures: Iterable[Figure]) -> bool:
-    """Whether all figures have several samples; otherwise sentences on them are empty, and are left out."""
+    """Whether all figures have several samples."""
     return all(value.samples > 1 for value in figures)
 
 
+def comparable(figures: Iterable[Figure]) -> bool:
+    """Whether all figures have spreads and are by one tool; otherwise sentences on them are empty, and are left out."""
+    known = [*figures]
+    return have_spreads(known) and len({value.tool for value in known if value.tool}) < 2
+
+
 def compared(value: Figure, base: Figure) -> str:
-    """``+12%``, ``-3%`` or ``no difference``; ``more`` if the base is 0; empty if one has a single sample."""
-    if not have_spreads((value, base)):
+    """``+12%``, ``-3%`` or ``no difference``; ``more`` if the base is 0; empty if they are not comparable."""
+    if not comparable((value, base)):
         return ""
     if not value.differs(base):
         return "no difference"
@@ -126,7 +132,7 @@ def smallest_sentence(figures: Mapping[str, Figure], what: str, where: str, of: 
 
     It counts what was compared, a set that ``of`` names. The largest is named if all others differ from it.
     """
-    if len(figures) < 2 or not have_spreads(figures.values()):
+    if len(figures) < 2 or not comparable(figures.values()):
         return ""
     first, *others = ranked(figures)
     least, largest = figures[first], figures[others[-1]]
