@@ -45,12 +45,9 @@ static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int l
     *flags = (x.sign ? ${ kept[0] } : ${ kept[1] }) ? 0 : M_INVALID;
     return x.sign ? ${ minus_inf } : ${ no_value.plus_inf };
   }
-  int low = 0, high = M_LAST + 1, up = 0;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (M_compare(x, M_grid[middle].low) >= 0) low = middle;
-    else high = middle;
-  }
+  int low = 0, up = 0;
+  for (int size = ${ 2 ** ((grid|length - 1).bit_length() - 1) }; size; size /= 2)
+    if (low + size <= M_LAST && M_compare(x, M_grid[low + size].low) >= 0) low += size;
   const M_step *step = &M_grid[low];
   int half = M_compare(x, step->middle), nearest = half > 0 || (half == 0 && step->tie);
   int above = M_compare(x, low ? step->low : flush) > 0;
