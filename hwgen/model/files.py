@@ -44,8 +44,8 @@ def files(design: Design) -> dict[str, str]:
 
 
 def planes(design: Design) -> str:
-    """Return a program in C++: the functions for DPI, and ``planes``, which is ``M_core`` for bit planes."""
-    return _text(design, "planes.cpp").replace(f'#include "{design.name}.h"\n', "")
+    """Return a program in C++ with the function ``planes``, which is ``M_core`` for bit planes."""
+    return _text(design, "planes.cpp")
 
 
 def _text(design: Design, file: str) -> str:

@@ -12,13 +12,10 @@ static const M_step M_grid[M_LAST + 1] = {
 
 /* Whether a stochastic rounding goes up: with a random word R of N bits, the threshold is 2^N - R. */
 static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, int tail_bits, int rounding) {
-  int right = 63 - x.exp - (tail_bits + 1 - step->unit);  /* to twice the position between the neighbours, times 2^N */
-  uint64_t twice = right > 63 ? 0 : x.sig >> right, middle = (2 * threshold - 1) * step->gap;
-  int rest = right > 63 ? x.sig != 0 : (x.sig & (((uint64_t)1 << right) - 1)) != 0;
-  twice -= (uint64_t)step->first << (tail_bits + 1);
-  if (rounding == M_STOCHASTIC_B) return twice >= middle;
-  if (rounding == M_STOCHASTIC_C) return twice >= middle && (twice > middle || rest || threshold % 2 == 0);
-  return twice >> 1 >= threshold * step->gap;
+  uint64_t twice = 2 * threshold - (rounding == M_STOCHASTIC_B || rounding == M_STOCHASTIC_C);
+  uint64_t n = ((uint64_t)step->first << (tail_bits + 1)) + twice * step->gap;
+  int above = M_compare(x, M_normalized(n, step->unit - tail_bits - 1, 0, M_FINITE));
+  return rounding == M_STOCHASTIC_C && threshold % 2 ? above > 0 : above >= 0;
 }
 
 % set no_value = replacements(fmt, rounding, overflow)

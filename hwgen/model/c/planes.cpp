@@ -1,6 +1,5 @@
 /* The function M_core for bit planes: row i of an array has bit i of all cases, 64 cases in a word. */
 % include "module.h"
-% include "dpi.c"
 #include <stddef.h>
 
 enum { M_INS = ${ words(model.arguments.values()|sum) }, M_OUTS = ${ words(model.results.values()|sum) } };
