@@ -1,4 +1,4 @@
-"""Speed of the reference model, of the gate evaluator, of simulations, and of some commands.
+"""Speed of the reference model, of the gate evaluator, of models in C, of simulations, and of some commands.
 
 The first two are ratios in the same run: against ml_dtypes, en_dtypes, sums in float64 and matrix products in float32,
 and against Verilator.
@@ -24,8 +24,10 @@ import ml_dtypes
 import numpy as np
 
 import golden
+from golden.compiler import compiler, library
 from hwgen.blocks.catalog import build
 from hwgen.coverage.suite import suite
+from hwgen.model.files import files
 from hwgen.simulate.case import case
 from hwgen.simulate.engine import simulate
 from hwgen.simulate.simulators import available, verilator_environment
@@ -170,6 +172,30 @@ def evaluator_against_verilator(cases: int = 20_000_000) -> None:
     print(f"{design.name}: {speeds}: {ratio:.0f} times as fast")
 
 
+_LOOP = """
+extern "C" uint32_t loop(uint32_t count) {{
+  uint32_t total = 0, word = 1;
+  for (uint32_t i = 0; i < count; i++) {{
+    word = word * 1664525 + 1013904223;
+    total += {name}((uint8_t)(word >> 24), (uint8_t)(word >> 16), (uint16_t)(word >> 5));
+  }}
+  return total;
+}}
+"""
+"""A loop over random inputs of the model in C of a MAC."""
+
+
+def models(count: int = 100_000_000) -> None:
+    """Print how many results a core computes in a second with the models in C of MACs."""
+    command = compiler()
+    for design in (build("mac", name) for name in PEERS) if command else ():
+        header = files(design)[f"model/{design.name}.h"]
+        code = library(command or "", header + _LOOP.format(name=design.name), ("-O2", "-std=c++17"))
+        start = time.process_time()
+        code.loop(count)
+        print(f"{design.name}: {count / (time.process_time() - start) / 1e6:.0f} million results a second in C")
+
+
 def sweeps() -> None:
     """Print how long it takes to check all inputs of some modules, including emission, mapping and compilation."""
     for design in (build("mac", "hif8"), build("encoder", "hif8"), build("encoder", "hif8", rounding="hybrid")):
@@ -208,6 +234,7 @@ def main() -> None:
             dot_products(golden.get(name), lanes)
         matrix_products(golden.get(name))
     evaluator_against_verilator()
+    models()
     if "icarus" in available():
         simulations()
     sweeps()

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import resource
 import signal
 import sys
 import threading
@@ -67,6 +68,8 @@ def sweep(arguments: argparse.Namespace) -> int:
 
 _COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, verify, compare, simulate, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
+FEW_FILES = 128
+"""Open files that a command may need; usual limits are 256 and more."""
 
 
 @contextmanager
@@ -101,7 +104,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (ToolError, OSError) as error:
         _drop_output()
-        print(f"hwgen: {error}", file=sys.stderr)
+        print(f"hwgen: {error}{_limit()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("hwgen: interrupted", file=sys.stderr)
@@ -148,6 +151,12 @@ def _drop_output() -> None:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
         os.close(nowhere)
+
+
+def _limit() -> str:
+    """The limit of open files, where it is so low that it may be why a tool failed, which does not say so itself."""
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return f"; only {files} files may be open at a time (ulimit -n)" if 0 <= files < FEW_FILES else ""
 
 
 def _sentence(refusal: Refusal) -> str:

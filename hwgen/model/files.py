@@ -7,9 +7,9 @@ of sums. In all texts ``M_`` stands for the module's name and an underscore.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -44,8 +44,8 @@ def files(design: Design) -> dict[str, str]:
 
 
 def planes(design: Design) -> str:
-    """Return a program in C++: the functions for DPI, and ``planes``, which is ``M_core`` for bit planes."""
-    return _text(design, "planes.cpp").replace(f'#include "{design.name}.h"\n', "")
+    """Return a program in C++ with the function ``planes``, which is ``M_core`` for bit planes."""
+    return _text(design, "planes.cpp")
 
 
 def _text(design: Design, file: str) -> str:
@@ -57,7 +57,8 @@ def _text(design: Design, file: str) -> str:
 def _environment() -> Environment:
     marks, loader = ("<%", "%>", "${", "}", "<#", "#>", "%"), PackageLoader("hwgen.model", "c")
     environment = Environment(*marks, loader=loader, undefined=StrictUndefined, keep_trailing_newline=True)
-    functions: list[Any] = [replacements, with_sign, wide, element_exponent, first_rounded_up, words, kind, sv_argument]
+    functions: list[Any] = [replacements, with_sign, wide, element_exponent, first_rounded_up, words, pieces]
+    functions += [kind, sv_argument]
     functions += [tables.decoding, tables.flush, tables.number, tables.steps, tables.wide_format]
     environment.globals |= {function.__name__: function for function in functions}
     environment.globals |= {"TEMPLATES": TEMPLATES, "WIDE": WIDE, "Rounding": Rounding}
@@ -124,6 +125,13 @@ def _sum(core: Any) -> dict[str, Any]:
 
 
 # -- ports as arguments
+
+
+def pieces(widths: Mapping[str, int]) -> Iterator[tuple[str, int, int, int]]:
+    """Words of 64 bits of fields that lie side by side: the field, the word's index, its place, its number of bits."""
+    for (field, width), place in zip(widths.items(), accumulate(widths.values(), initial=0), strict=False):
+        for first in range(0, width, 64):
+            yield field, first // 64, place + first, min(64, width - first)
 
 
 def words(width: int, bits: int = 64) -> int:

@@ -67,17 +67,27 @@ def steps(fmt: Format, rounding: Rounding) -> list[str]:
     if fmt.has_lowest:
         values, codes, is_power = np.append(values, end), np.append(codes, fmt.sign_bit), np.append(is_power, False)
         end += fmt.quantum(fmt.largest_code)
-    lows, is_away = [*values.tolist(), end], rounding in (Rounding.TIES_TO_AWAY, Rounding.HYBRID)  # hybrid with pin 0
-    texts = []
+    lows, last, texts = [*values.tolist(), end], len(codes) - 1, []
+    is_away = rounding in (Rounding.TIES_TO_AWAY, Rounding.HYBRID)
     for place, code in enumerate(codes.tolist()):
         low, high = lows[place], lows[place + 1]
-        middle = (low + high) / 2 if place else (flush(fmt, rounding) + high) / 2
+        first = low if place else flush(fmt, rounding)
+        boundary, tie = (first + high) / 2, is_away or code & 1
         if low and high > 2 * low:  # no binade between: a longer code's next bit is one of the exponent's
-            middle = float(np.sqrt(low * high))
-        tie = is_away or code & 1 or (rounding is Rounding.MPTORCH and is_power[place])
+            boundary = float(np.sqrt(low * high))
+        match rounding:
+            case Rounding.TOWARD_ZERO:
+                boundary, tie = high, 0
+            case Rounding.TOWARD_POSITIVE | Rounding.TOWARD_NEGATIVE:  # of numbers of one sign
+                boundary, tie = first, 0
+            case Rounding.TO_ODD:
+                boundary, tie = high if code & 1 else first, 0
+            case Rounding.MPTORCH:
+                boundary = boundary if 0 < place < last else low if place else high
+                tie = 0 < place < last and (code & 1 or is_power[place])
         unit = min(_last_bit(low), _last_bit(high - low))
-        first, gap = (int(np.ldexp(distance, -unit)) for distance in (low, high - low))
-        texts.append(f"{{ {number(low)}, {number(middle)}, {unit}, {first}, {gap}, {code}, {int(tie)} }}")
+        units, gap = (int(np.ldexp(distance, -unit)) for distance in (low, high - low))
+        texts.append(f"{{ {number(low)}, {number(boundary)}, {unit}, {units}, {gap}, {code}, {int(tie)} }}")
     return [*texts, f"{{ {number(end)}, {number(end)}, 0, 0, 0, 0, 0 }}"]
 
 

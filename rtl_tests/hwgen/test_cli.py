@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -255,6 +256,13 @@ def test_a_deeply_nested_file_is_refused(tmp_path, capsys):
     assert main(["explain", str(file), "1"]) == 2
     problem = "has a number that is too long, or tables that are too deep"
     assert capsys.readouterr().err == f"hwgen: FORMAT: Format file {str(file)!r} {problem}\n"
+
+
+def test_a_low_limit_of_open_files_is_named(tmp_path):
+    command = f"ulimit -n 16; exec {shlex.quote(sys.executable)} -m hwgen generate decoder --format e2m1 -o out"
+    process = subprocess.run(["sh", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert re.fullmatch(r"hwgen: .*; only 16 files may be open at a time \(ulimit -n\)\n", process.stderr)
 
 
 @NEEDS_FULL_DEVICE

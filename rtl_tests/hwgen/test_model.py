@@ -182,7 +182,7 @@ def test_every_block_that_is_generated_has_a_model():
 FAULTS = [
     ("mac", {}, "rest + odd > half", "rest > half"),  # ties
     ("dot", {"lanes": 5, "accumulator": "binary32"}, "if (left) y.sig |=", "if (left && !left) y.sig |="),
-    ("encoder", {}, "half == 0 && step->tie", "half == 0"),
+    ("encoder", {}, "side == 0 && step->tie", "side == 0"),
     ("decoder", {"target": "binary16"}, "{1,-16,-14,0,0}", "{1,-15,-14,0,0}"),
     ("pe", {"flags": True}, "next.flags[0] |= before.flags[0];", ""),
     ("readout", {}, "!(specials & 1)", "(specials & 1)"),

@@ -13,16 +13,20 @@ from hwgen.blocks.block import Design
 from hwgen.tools import yosys
 from synth.area.digest import fingerprint, sha256
 
+_FAILURES = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY}
+"""Errors that another file would not avoid."""
+
 
 class StoreError(OSError):
-    """The store failed while in use, e.g. because the disk is full."""
+    """The store failed, e.g. because the disk is full."""
 
 
 class Store:
     """Results (plain data) by key in the file ``path``, which is created if missing.
 
     Several threads and processes may use a store at the same time. A result is either complete or absent, even if a
-    process is killed. A file that cannot be used as a store is a BadValue; later failures are a StoreError.
+    process is killed. A file that cannot be used as a store, or is read-only or damaged, is a BadValue; a failure of
+    the machine is a StoreError.
     """
 
     def __init__(self, path: str | Path):
@@ -41,16 +45,19 @@ class Store:
             # the file may belong to another program that has a table with this name
             self._connection.execute("select key, value from results limit 0")
         except (OSError, sqlite3.Error) as error:
-            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL):
-                raise StoreError(f"Store {str(self.path)!r} cannot be used: {error}") from error
-            raise BadValue("store", f"{str(self.path)!r} cannot be used: {error}") from error
+            raise self._problem(error) from error
+
+    def _problem(self, error: OSError | sqlite3.Error) -> StoreError | BadValue:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _FAILURES:
+            return StoreError(f"Store {str(self.path)!r} cannot be used: {error}")
+        return BadValue("store", f"{str(self.path)!r} cannot be used: {error}")
 
     def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:
         try:
             with self._lock:
                 row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
         except sqlite3.Error as error:
-            raise StoreError(f"Store {str(self.path)!r} cannot be used: {error}") from error
+            raise self._problem(error) from error
         return row
 
     def get(self, key: str) -> Any:

@@ -66,8 +66,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return tile.verify(design, arguments, verdicts.has)
     check_jobs(arguments.jobs)
     user = sources(arguments)
-    if arguments.model:
-        _check_model(design, arguments)
+    if arguments.model and (arguments.verilog is not None or arguments.liberty):
+        raise BadValue("--model", "compares the model of the bundle; it cannot be combined with --verilog or --liberty")
     with about("-o"):
         check_writable(Path(arguments.output))
     libraries = [file for word in arguments.liberty for file in word.split(",")]
@@ -98,14 +98,6 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         lines.append(f"  the model in C: {difference or f'equal to the module in {power(cases)} cases'}")
     print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
     return status
-
-
-def _check_model(design: Design, arguments: argparse.Namespace) -> None:
-    """Refuse ``--model`` where the gates have other inputs than the model."""
-    if arguments.verilog is not None or arguments.liberty:
-        raise BadValue("--model", "compares the model of the bundle; it cannot be combined with --verilog or --liberty")
-    if getattr(design.core, "carry_save", False):
-        raise BadValue("--model", "needs a module that adds its accumulator in each cycle, without --carry-save")
 
 
 def everything(arguments: argparse.Namespace) -> int:

@@ -1,7 +1,8 @@
 """Whether the model in C of a module equals its gates.
 
 Where the inputs of a module are enumerated, all of them are compared; otherwise random cases, and boundary cases of the
-reference model with inverted bits.
+reference model with inverted bits. The state of a model is the value of an accumulator in carry-save form, so that the
+gates get two rows whose sum is that value, the second one at random, and their outputs have the sum of theirs.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from hwgen.model.files import planes
 from hwgen.reference import reference
 from hwgen.tools.ahead import completed
 from hwgen.tools.process import ToolError
-from synth.proof.bitslice import Batch, Evaluator, Planes
+from synth.proof import bitslice
+from synth.proof.bitslice import Evaluator, Planes
 from synth.proof.cases import Sweep, input_sweep
 from synth.proof.gates import Netlist, transposed
+from synth.proof.unroll import ALWAYS_0, RowsNetlist
 
 CASES = 10**9
 """Cases of a module whose inputs are not enumerated."""
@@ -49,23 +52,23 @@ def compare(design: Design, netlist: Netlist, workers: int | None = None, cases:
     code, sweep = library(path, planes(design), ("-O2", "-std=c++17")), input_sweep(design)
     nets = range(2, netlist.first_gate)
     gates = Evaluator(netlist, nets if sweep is None else netlist.input_nets(sweep.running_port)[: sweep.running_bits])
-    held_rows, held_places = np.array(gates.held, int) - 2, np.arange(len(gates.held), dtype=np.uint64)
     parts = -(-cases // (64 * WORDS)) if sweep is None else sweep.chunks
     groups = _random(design) if sweep is None else partial(_enumerated, sweep)
 
     def work(part: int) -> tuple[int, Row | None]:
         count = 0
-        for held, running in groups(part):
-            inputs = np.empty((len(nets), running.shape[1]), np.uint64)
-            inputs[np.array(gates.running) - 2] = running
-            inputs[held_rows] = -(np.uint64(held) >> held_places & np.uint64(1))[:, np.newaxis]
+        for held, drawn in groups(part):
+            inputs = drawn if sweep is None else _whole(gates, held, drawn)
+            every = _in_rows(netlist, inputs, part) if isinstance(netlist, RowsNetlist) else inputs
+            running = every if sweep is None else drawn
             outputs = np.empty((len(netlist.driven), running.shape[1]), np.uint64)
             arrays = (ctypes.c_void_p(array.ctypes.data) for array in (inputs, outputs))
             code.planes(*arrays, ctypes.c_size_t(running.shape[1]))
-            batch = Batch(np.array([held], np.uint64), outputs)
-            mismatch = gates.compare(batch.groups, running, outputs)
+            mismatch = gates.compare(np.array([held], np.uint64), running, outputs)
             if mismatch:
-                return count, gates.differing(batch, running, mismatch)[0]
+                window = slice(mismatch.start // 64, (mismatch.start + bitslice.CASES) // 64)
+                differs = gates.evaluate(held, running[:, window]) ^ outputs[:, window]
+                return count, _first(netlist, every[:, window], np.bitwise_or.reduce(differs))
             count += 64 * running.shape[1] if sweep is None else 1 << sweep.running_bits
         return count, None
 
@@ -85,8 +88,25 @@ def compare(design: Design, netlist: Netlist, workers: int | None = None, cases:
     return done, ""
 
 
+def _first(netlist: Netlist, inputs: Planes, which: Planes) -> Row:
+    """Values of the inputs in the first of some cases."""
+    case = int(np.flatnonzero(np.unpackbits(which.view(np.uint8), bitorder="little"))[0])
+    bits = (inputs[:, case // 64] >> np.uint64(case % 64) & np.uint64(1)).tolist()
+    ports = {port: netlist.input_nets(port) for port in netlist.inputs}
+    return {port: sum(bits[net - 2] << place for place, net in enumerate(nets)) for port, nets in ports.items()}
+
+
 def _enumerated(sweep: Sweep, chunk: int) -> Groups:
     return zip(sweep.groups(chunk).tolist(), repeat(sweep.running), strict=False)
+
+
+def _whole(gates: Evaluator, held: int, running: Planes) -> Planes:
+    """All inputs, in their order."""
+    inputs = np.empty((len(gates.held) + len(running), running.shape[1]), np.uint64)
+    inputs[np.array(gates.running) - 2] = running
+    places = np.arange(len(gates.held), dtype=np.uint64)
+    inputs[np.array(gates.held, int) - 2] = -(np.uint64(held) >> places & np.uint64(1))[:, np.newaxis]
+    return inputs
 
 
 def _random(design: Design) -> Callable[[int], Groups]:
@@ -106,3 +126,18 @@ def _random(design: Design) -> Callable[[int], Groups]:
         return [(0, boundaries ^ (words[0] & words[1] & words[2]) if part % 2 else words[0])]
 
     return batch
+
+
+def _in_rows(netlist: RowsNetlist, inputs: Planes, seed: int) -> Planes:
+    """The inputs of an enabled step: the rows are the accumulator, with one more bit, minus random bits, and these."""
+    width, bits = netlist.outputs["acc_out"], netlist.outputs["acc_out"] - 2
+    zeros = [net - netlist.input_nets("acc_in").start - bits for net in netlist.named[ALWAYS_0]]
+    codes, value, specials = np.split(inputs, [len(inputs) - width, len(inputs) - 3])
+    second = np.random.default_rng(seed).integers(0, 1 << 64, (bits, inputs.shape[1]), np.uint64)
+    second[zeros] = 0
+    first = np.concatenate([value, value[-1:]])
+    borrow = np.zeros_like(second[0])
+    for row, taken in zip(first, second, strict=True):
+        difference = row ^ taken
+        row[:], borrow = difference ^ borrow, (~row & taken) | (~difference & borrow)
+    return np.concatenate([codes, first, second, specials, ~np.zeros_like(first[:1])])

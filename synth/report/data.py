@@ -84,9 +84,11 @@ class Score:
         """Read a row, or a row of the study, of ``examples/digits.py --json``; BadValue or BadKind otherwise."""
         keys = Keys(data, "row")
         is_known, ratio = "snr_db" in keys.rest or not in_study, keys.take("snr_db")
-        if not is_known or not (ratio is None or (isinstance(ratio, float | int) and math.isfinite(ratio))):
+        if not is_known or not (ratio is None or (type(ratio) in (float, int) and math.isfinite(ratio))):
             raise BadValue("snr_db", f"must be a finite number or null, not {ratio!r}")
         score = cls(keys.text("format"), keys.number("accuracy"), ratio)
+        if score.accuracy > 1:
+            raise BadValue("accuracy", f"must be a share, at most 1, not {score.accuracy}")
         if in_study:
             return replace(score, scaling=keys.text("scaling"), accumulator=keys.text("accumulator"))
         return replace(score, rtl_cases=keys.count("rtl_cases"))

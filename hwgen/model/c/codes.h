@@ -1,8 +1,8 @@
 /* -- codes of ${ fmt.name }: its values, and what lies between two neighbours */
 
-/* Numbers from low on, up to the next step's, have low as their lower neighbour. Ties are at the middle; tie says where
-   they go, or whether the code is odd. With units of 2^unit, low is first units and the next value gap units more. */
-typedef struct { M_number low, middle; int unit; uint32_t first, gap, code; int tie; } M_step;
+/* Numbers from low on, up to the next step's, have low as their lower neighbour. Above the boundary they round up, on it
+   if tie says so. With units of 2^unit, low is first units and the next value gap units more. */
+typedef struct { M_number low, boundary; int unit; uint32_t first, gap, code; int tie; } M_step;
 
 % set grid = steps(fmt, rounding)
 enum { M_LAST = ${ grid|length - 1 }, M_CODE_BITS = ${ fmt.width } };
@@ -10,31 +10,21 @@ static const M_step M_grid[M_LAST + 1] = {
   ${ grid|join(",\n  ") }
 };
 
+% if rounding.is_stochastic or rounding.name == "HYBRID"
 /* Whether a stochastic rounding goes up: with a random word R of N bits, the threshold is 2^N - R. */
-static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, int tail_bits, int rounding) {
-  int right = 63 - x.exp - (tail_bits + 1 - step->unit);  /* to twice the position between the neighbours, times 2^N */
-  uint64_t twice = right > 63 ? 0 : x.sig >> right, middle = (2 * threshold - 1) * step->gap;
-  int rest = right > 63 ? x.sig != 0 : (x.sig & (((uint64_t)1 << right) - 1)) != 0;
-  twice -= (uint64_t)step->first << (tail_bits + 1);
-  if (rounding == M_STOCHASTIC_B) return twice >= middle;
-  if (rounding == M_STOCHASTIC_C) return twice >= middle && (twice > middle || rest || threshold % 2 == 0);
-  return twice >> 1 >= threshold * step->gap;
+static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, int tail_bits) {
+  uint64_t twice = 2 * threshold - ${ (rounding.name in ("STOCHASTIC_B", "STOCHASTIC_C"))|int };
+  uint64_t n = ((uint64_t)step->first << (tail_bits + 1)) + twice * step->gap;
+  int above = M_compare(x, M_normalized(n, step->unit - tail_bits - 1, 0, M_FINITE));
+  return ${ "threshold % 2 ? above > 0 : " if rounding.name == "STOCHASTIC_C" }above >= 0;
 }
 
+% endif
 % set no_value = replacements(fmt, rounding, overflow)
 % set minus_inf = with_sign(fmt, no_value.minus_inf)
 /* The code of a number; bits are the source's, and each lane has a random word. */
 static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int lane, int *flags) {
-  const int rounding = <% if pin %>!in->hybrid[0] ? M_TIES_TO_AWAY : <% endif %>M_${ rounding.name };
-% if random_bits
-  const int tail_bits = ${ random_bits };
-  const uint64_t threshold = ((uint64_t)1 << tail_bits) - M_get(in->random, lane * tail_bits, tail_bits);
-% else
-  const int tail_bits = ${ 14 if source and source.name == "binary32" else 2 };
-  const uint64_t threshold = tail_bits == 14 ? bits & 0x3fff : (bits & 1) * 2 + 1;
-% endif
-  const M_number flush = ${ number(flush(fmt, rounding)) }, normal = ${ number(fmt.smallest_normal) };
-  const M_number limit = ${ number(40960) };
+  const M_number normal = ${ number(fmt.smallest_normal) };
   (void)in, (void)lane, (void)bits;
   if (x.kind == M_NAN) {
     *flags = ${ (nan_to_zero or fmt.canonical_nan is none)|int } || !x.sig ? M_INVALID : 0;
@@ -45,30 +35,24 @@ static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int l
     *flags = (x.sign ? ${ kept[0] } : ${ kept[1] }) ? 0 : M_INVALID;
     return x.sign ? ${ minus_inf } : ${ no_value.plus_inf };
   }
-  int low = 0, high = M_LAST + 1, up = 0;
-  while (high - low > 1) {
-    int middle = (low + high) / 2;
-    if (M_compare(x, M_grid[middle].low) >= 0) low = middle;
-    else high = middle;
-  }
+  int low = 0;
+  for (int size = ${ 2 ** ((grid|length - 1).bit_length() - 1) }; size; size /= 2)
+    if (low + size <= M_LAST && M_compare(x, M_grid[low + size].low) >= 0) low += size;
   const M_step *step = &M_grid[low];
-  int half = M_compare(x, step->middle), nearest = half > 0 || (half == 0 && step->tie);
-  int above = M_compare(x, low ? step->low : flush) > 0;
-  if (low < M_LAST) switch (rounding) {
-    case M_TIES_TO_EVEN: case M_TIES_TO_AWAY: up = nearest; break;
-    case M_TOWARD_POSITIVE: up = above && !x.sign; break;
-    case M_TOWARD_NEGATIVE: up = above && x.sign; break;
-    case M_TO_ODD: up = above && !step->tie; break;
-    case M_STOCHASTIC: case M_STOCHASTIC_B: case M_STOCHASTIC_C:
-      up = x.sig && M_reaches(x, step, threshold, tail_bits, rounding);
-      break;
-    case M_HYBRID:
-      up = x.exp >= -3 && x.exp <= 3 ? half >= 0 : x.exp >= -23 && M_reaches(x, step, threshold, tail_bits, rounding);
-      up |= M_compare(x, limit) >= 0;
-      break;
-    case M_MPTORCH: up = low && (low == M_LAST - 1 ? above : nearest); break;
-    default: break;
-  }
+  int side = M_compare(x, step->boundary), up = side > 0 || (side == 0 && step->tie);
+% if rounding.is_stochastic
+  const int tail_bits = ${ random_bits };
+  uint64_t word = M_get(in->random, lane * tail_bits, tail_bits);
+  up = x.sig && M_reaches(x, step, ((uint64_t)1 << tail_bits) - word, tail_bits);
+% elif rounding.name == "HYBRID"
+  const M_number limit = ${ number(40960) };
+% set threshold, tail_bits = ("bits & 0x3fff", 14) if source.name == "binary32" else ("(bits & 1) * 2 + 1", 2)
+  if ((x.exp < -3 || x.exp > 3)<% if pin %> && in->hybrid[0]<% endif %>)
+    up = (x.exp >= -23 && M_reaches(x, step, ${ threshold }, ${ tail_bits })) || M_compare(x, limit) >= 0;
+% elif rounding.name in ("TOWARD_POSITIVE", "TOWARD_NEGATIVE")
+  up &= ${ "!" if rounding.name == "TOWARD_POSITIVE" }x.sign;
+% endif
+  if (low == M_LAST) up = 0;
   int index = low + up;
 % if fmt.posit_rounding or not fmt.has_zero
   if (!index && x.sig) index = 1;

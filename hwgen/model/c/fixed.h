@@ -16,21 +16,18 @@ static inline void M_add(M_fixed *x, uint64_t n, int place, int negative) {
 
 static inline M_number M_value(M_fixed x) {
   uint8_t sign = (uint8_t)(x.limb[M_LIMBS - 1] >> 63);
-  uint64_t flip = sign ? ~(uint64_t)0 : 0, carry = sign, high = 0, low = 0, rest = 0;
+  uint64_t flip = sign ? ~(uint64_t)0 : 0, carry = sign, rest = 0;
   int top = 0;
   for (int i = 0; i < M_LIMBS; i++) {
-    x.limb[i] = (x.limb[i] ^ flip) + carry;
-    carry &= x.limb[i] == 0;
+    x.limb[i] = (x.limb[i] ^ flip) + carry, carry &= x.limb[i] == 0;
+    if (x.limb[i]) top = i;
   }
-  for (int i = M_LIMBS - 1; i >= 0; i--) {
-    if (high) rest |= i < top - 1 ? x.limb[i] : 0;
-    else high = x.limb[i], low = i ? x.limb[i ? i - 1 : 0] : 0, top = i;
-  }
-  M_number y = M_normalized(high, M_LSB + 64 * top, sign, M_FINITE);
-  if (high) {
+  M_number y = M_normalized(x.limb[top], M_LSB + 64 * top, sign, M_FINITE);
+  if (top) {
     int left = M_LSB + 64 * top + 63 - y.exp;
-    if (left) y.sig |= low >> (64 - left);
-    y.sig |= ((low << left) | rest) != 0;
+    if (left) y.sig |= x.limb[top - 1] >> (64 - left);
+    for (int i = 0; i < top; i++) rest |= i < top - 1 ? x.limb[i] : x.limb[i] << left;
+    y.sig |= rest != 0;
   }
   return y;
 }

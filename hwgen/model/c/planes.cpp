@@ -1,36 +1,44 @@
 /* The function M_core for bit planes: row i of an array has bit i of all cases, 64 cases in a word. */
 % include "module.h"
-% include "dpi.c"
-#include <initializer_list>
 #include <stddef.h>
 
-/* Move words of given widths of 64 cases from planes, or to them, by exchanging rows and columns of 64 by 64 bits. */
-static void M_move(uint64_t *cases, size_t size, uint64_t *plane, size_t words, bool reads,
-                   std::initializer_list<int> widths) {
-  uint64_t block[64], mask = 0xffffffff;
-  for (int width : widths)
-    for (; width > 0; width -= 64, cases++) {
-      for (int i = 0; i < 64; i++) block[i] = !reads ? cases[i * size] : i < width ? plane[i * words] : 0;
-      for (int step = 32; step; step >>= 1, mask ^= mask << step)
-        for (int i = 0; i < 64; i = ((i | step) + 1) & ~step) {
-          uint64_t swap = (block[i] >> step ^ block[i | step]) & mask;
-          block[i] ^= swap << step, block[i | step] ^= swap;
-        }
-      mask = 0xffffffff;
-      for (int i = 0; i < 64; i++)
-        if (reads) cases[i * size] = block[i];
-        else if (i < width) plane[i * words] = block[i];
-      plane += words * (width < 64 ? width : 64);
-    }
+enum { M_INS = ${ words(model.arguments.values()|sum) }, M_OUTS = ${ words(model.results.values()|sum) } };
+
+/* Exchange rows and columns of 64 by 64 bits. */
+static void M_exchange(uint64_t *block) {
+  uint64_t mask = 0xffffffff;
+  for (int size = 32; size; size >>= 1, mask ^= mask << size)
+    for (int first = 0; first < 64; first += 2 * size)
+      for (int i = first; i < first + size; i++) {
+        uint64_t swap = (block[i] >> size ^ block[i + size]) & mask;
+        block[i] ^= swap << size, block[i + size] ^= swap;
+      }
 }
 
-extern "C" void planes(uint64_t *in, uint64_t *out, size_t words) {
-  M_in cases[64];
-  for (size_t place = 0; place < words; place++) {
-    M_out results[64] = { };
-    M_move((uint64_t *)cases, sizeof *cases / 8, in + place, words, true, { ${ model.arguments.values()|join(", ") } });
-    for (int i = 0; i < 64; i++) M_core(&cases[i], &results[i]);
-    M_move((uint64_t *)results, sizeof *results / 8, out + place, words, false,
-           { ${ model.results.values()|join(", ") } });
+/* The number of words is a multiple of 8, which are a line of the cache. */
+extern "C" void planes(const uint64_t *in, uint64_t *out, size_t words) {
+  uint64_t cases[M_INS][512], results[M_OUTS][512];
+  for (size_t first = 0; first < words; first += 8) {
+    for (int i = 0; i < 64 * M_INS; i++)
+      for (int j = 0; j < 8; j++)
+        cases[i / 64][64 * j + i % 64] = i < ${ model.arguments.values()|sum } ? in[i * words + first + j] : 0;
+    for (int i = 0; i < 8 * M_INS; i++) M_exchange(cases[0] + 64 * i);
+    for (int i = 0; i < 512; i++) {
+      uint64_t word[M_INS], result[M_OUTS] = { };
+      M_in x;
+      M_out y = { };
+      for (int j = 0; j < M_INS; j++) word[j] = cases[j][i];
+% for field, index, place, count in pieces(model.arguments)
+      x.${ field }[${ index }] = M_get(word, ${ place }, ${ count });
+% endfor
+      M_core(&x, &y);
+% for field, index, place, count in pieces(model.results)
+      M_put(result, ${ place }, ${ count }, y.${ field }[${ index }]);
+% endfor
+      for (int j = 0; j < M_OUTS; j++) results[j][i] = result[j];
+    }
+    for (int i = 0; i < 8 * M_OUTS; i++) M_exchange(results[0] + 64 * i);
+    for (int i = 0; i < ${ model.results.values()|sum }; i++)
+      for (int j = 0; j < 8; j++) out[i * words + first + j] = results[i / 64][64 * j + i % 64];
   }
 }

@@ -108,10 +108,41 @@ def test_a_store_that_fails_in_use_is_reported(tmp_path, monkeypatch, capsys):
     (tmp_path / "space.toml").write_text('formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[mac]\n')
     assert main(["sweep", str(tmp_path / "space.toml"), "-o", str(tmp_path / "out")]) == 1
     assert capsys.readouterr().err == f"hwgen: {sentence}\n"
+
+
+def read_only(store):
+    store._connection.execute("pragma query_only = on")
+
+
+def without_table(store):
     store._connection.execute("drop table results")
-    for use in (lambda: store.get("small"), lambda: len(store)):
-        with pytest.raises(StoreError, match=r"no such table: results$"):
-            use()
+
+
+def damaged(store):
+    store.close()
+    content = store.path.read_bytes()
+    store.path.write_bytes(content[:4096] + b"x" * (len(content) - 4096))
+    store.__init__(store.path)
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (read_only, "attempt to write a readonly database"),
+        (without_table, "no such table: results"),
+        (damaged, "database disk image is malformed"),
+    ],
+)
+def test_a_file_that_fails_in_use_is_refused(tmp_path, monkeypatch, capsys, change, problem):
+    """The file is at fault, not the machine: one sentence names it."""
+    store = Store(tmp_path / "store.sqlite")
+    for place in range(100):
+        store.put(f"key {place}", "x" * 1000)
+    change(store)
+    monkeypatch.setattr(commands, "Store", lambda path: store)
+    (tmp_path / "space.toml").write_text('formats = ["hif8"]\ntargets = ["gates"]\nrenamings = 1\n[decoder]\n')
+    assert main(["sweep", str(tmp_path / "space.toml"), "-o", str(tmp_path / "out")]) == 2
+    assert capsys.readouterr().err == f"hwgen: --store {str(store.path)!r} cannot be used: {problem}\n"
 
 
 def test_verilog_is_emitted_once(tmp_path, monkeypatch):

@@ -260,6 +260,23 @@ STOPPED = {
 """Where a reader of ours stops."""
 
 
+BY = "mine has outputs that may depend on the undefined value x, or on undriven nets: bits, by"
+WRONG = {
+    "x in a choice": ("assign bits = same(code == 5 ? 'x : r);", f"{BY} x (line 3)"),
+    "select out of range": (
+        "logic [6:0] k; assign k = code[6:0]; assign bits = same(r ^ {15'd0, k[code[2:0]] ^ k[code[2:0]]});",
+        f"{BY} a select (line 3)",
+    ),
+    "undriven net": ("logic [15:0] k; assign bits = same(code == 5 ? k : r);", "is used but has no driver."),
+    "initial value": ("logic [15:0] k = r; assign bits = same(k);", "mine.sv:3: ERROR: reading net state during"),
+    "carry of a longer sum": (
+        "wire c = (code + 1) == 256; assign bits = same(c ? 0 : r);",
+        "differs from the reference model",
+    ),
+}
+"""What Icarus refutes for its undefined values, initial values, or widths: each with a part of what verify says."""
+
+
 def whole(body):
     return f"{UNREAD}\n{body}"
 
@@ -281,6 +298,16 @@ def test_what_verify_says(tmp_path, capsys, body, problem):
 @pytest.mark.parametrize(("body", "sentence"), STOPPED.values(), ids=STOPPED)
 def test_where_a_reader_stops(tmp_path, capsys, body, sentence):
     assert message(tmp_path, capsys, module(whole(body)), False, ".sv") == f"hwgen: --verilog: {sentence}\n"
+
+
+@NEEDS_VERILATOR
+@NEEDS_ICARUS
+@pytest.mark.parametrize(("body", "sentence"), WRONG.values(), ids=WRONG)
+def test_what_icarus_refutes_is_never_equal(tmp_path, capsys, body, sentence):
+    assert refuted(tmp_path, [whole(body)], ["iverilog", "-g2012", "-o", "run", "bench.v"], ["vvp", "run"]) == "1"
+    text = message(tmp_path, capsys, module(whole(body)), False, ".sv")
+    assert sentence in text
+    assert "equal to the reference model" not in text
 
 
 @NEEDS_ICARUS
