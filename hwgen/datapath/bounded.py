@@ -273,7 +273,8 @@ def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Va
     most = sum(frame.steps)
 
     def exponent_less_1(first: Normalized) -> Value:
-        return named(m, "exponent_less_1", first.room - (first.most - most) if first.most > most else first.room)
+        room = (first.room - (first.most - most)).as_unsigned() if first.most > most else first.room
+        return named(m, "exponent_less_1", room)  # its first bits are cut off
 
     addends = placed, extended(addend, width)
     rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length(), frame.goal

@@ -183,7 +183,8 @@ def _program() -> str:
     """The version of this program, and its commit where it is a clone."""
     words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
     is_clone = (ROOT / ".git").exists() and shutil.which("git") is not None
-    commit = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip() if is_clone else ""
+    run = subprocess.run(words, capture_output=True, encoding="utf-8", check=False) if is_clone else None
+    commit = run.stdout.strip() if run else ""
     return f"{version('minifloat-rtl')}{f', commit {commit}' * bool(commit)}"
 
 
