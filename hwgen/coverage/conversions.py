@@ -202,13 +202,13 @@ class ReadoutAnalysis(Analysis):
         return View(points + flag_points(outputs), numbers.classes())
 
     def candidates(self, count: int, rng: np.random.Generator) -> Columns:
-        """Accumulators of every size, half of them next to a boundary of the target."""
+        """Accumulators of every size, half of them next to a boundary of the target, and zeros."""
         table = columns(self.model.stimuli(count, rng))
         acc = table["acc"].astype(object)
         chosen = np.flatnonzero(rng.integers(0, 2, count) == 0)
         scale = self.model.scales(table)
         acc[chosen] = self._near_values(np.zeros(chosen.size, int) if scale is None else scale[chosen], rng)
-        acc[rng.integers(0, 64, count) == 0] = 0
+        acc[rng.integers(0, 64, count) == 0] = 0  # which has no first 1, and the other ways rarely give
         table["acc"] = column(acc.tolist())
         return table
 
