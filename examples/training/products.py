@@ -18,8 +18,19 @@ from numpy.typing import NDArray
 import golden
 from golden.options import options
 from golden.wide import state_format
-from synth.report.training.claims import CALIBRATED, CAST
-from synth.report.training.policy import ACTIVATION, GRADIENT, KINDS, TENSOR, UNSCALED, WEIGHT, Operand, Policy
+from synth.report.training.policy import (
+    ACTIVATION,
+    AFTERWARDS,
+    CALIBRATED,
+    CAST,
+    GRADIENT,
+    KINDS,
+    SCALED,
+    TENSOR_RULES,
+    WEIGHT,
+    Operand,
+    Policy,
+)
 
 Numbers = NDArray[np.float32]
 
@@ -33,26 +44,29 @@ def encoded(rule: Operand, x: Numbers, random: np.random.Generator) -> tuple[NDA
 
     Of the numbers other than zero, ``underflows`` became zero; ``overflows`` were out of range, or infinite before.
     """
-    fmt, words = golden.get(rule.fmt), {}
-    if options(fmt, "binary32", rule.rounding, rule.overflow).rounding.is_stochastic:
+    fmt, words, before = golden.get(rule.fmt), {}, np.uint8(0)
+    if options(fmt, rule.source, rule.rounding, rule.overflow).rounding.is_stochastic:
         words = {"random": random.integers(0, 1 << RANDOM_BITS, x.shape, np.uint16), "random_bits": RANDOM_BITS}
     bits = np.ascontiguousarray(x, np.float32).view(np.uint32)
-    codes, flags = fmt.encode_with_flags(bits, "binary32", rule.rounding, rule.overflow, **words)
+    if rule.source != "binary32":
+        bits, before = golden.get(rule.source).encode_with_flags(bits, "binary32")
+    codes, flags = fmt.encode_with_flags(bits, rule.source, rule.rounding, rule.overflow, **words)
     is_nonzero = x != 0
     vanished = is_nonzero & (fmt.decode(codes) == 0)
-    overflowed = (flags & golden.Flag.OVERFLOW != 0) | np.isinf(x)  # an infinity may come from an accumulator
+    # an infinity may come from an accumulator
+    overflowed = ((flags | before) & golden.Flag.OVERFLOW != 0) | np.isinf(x)
     counts = {"numbers": is_nonzero, "underflows": vanished, "overflows": overflowed}
     return codes, Counter({name: int(places.sum()) for name, places in counts.items()})
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["codes"], meta_fields=["kind", "exponent"])
+@partial(jax.tree_util.register_dataclass, data_fields=["codes"], meta_fields=["fmt", "exponent"])
 @dataclass(frozen=True)
 class Rounded:
-    """An operand of products: codes of numbers times ``2**exponent``."""
+    """An operand of products: codes of numbers times ``2**exponent``, in a format."""
 
     codes: Any
-    kind: str
-    exponent: int
+    fmt: str
+    exponent: Any
 
     @property
     def turned(self) -> "Rounded":
@@ -64,9 +78,9 @@ class Products:
     """Matrix products of float32 numbers as a policy has them, and what they lose.
 
     ``losses`` are sums since :meth:`begin`, by kind of operand. An operand of several products is rounded once. With
-    ``tensor``, powers of two bring each operand into its format's range. Their ``exponents``, by name of the operand,
-    are 0 at first; every :data:`AMAX_EVERY` iterations each becomes the largest for which the operand's largest
-    magnitude of that iteration is at most the format's largest value.
+    ``tensor`` and ``center``, powers of two bring each operand into its format's range. Their ``exponents``, by name of
+    the operand, are 0 at first; every :data:`AMAX_EVERY` iterations each becomes that of :func:`golden.scale_for` for
+    the operand of that iteration.
     """
 
     def __init__(self, policy: Policy, seed: int = 0, threads: int | None = None):
@@ -80,7 +94,7 @@ class Products:
         Scales of tensors are only chosen by iterations that train.
         """
         self._iteration = iteration
-        self._chooses = self.policy.scaling == TENSOR and trains and iteration % AMAX_EVERY == 0 and iteration > 0
+        self._chooses = trains and iteration % AMAX_EVERY == 0 and iteration > 0
         self.losses: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
 
     def matmul(self, x: Any, y: Any, name: str, kind: str = WEIGHT) -> Any:
@@ -97,21 +111,19 @@ class Products:
 
     def rounded(self, x: Any, kind: str, name: str) -> Rounded:
         """An operand, rounded by the policy for its kind; what it loses is counted."""
-        x, rule = np.asarray(x), self.policy.operand(kind)
-        if self._chooses:
-            most = float(np.abs(x).max(initial=0.0))
-            if 0 < most < np.inf:
-                self.exponents[name] = int(np.floor(np.log2(golden.get(rule.fmt).largest / most)))
+        x, rule = np.asarray(x), self.policy.operand(kind, name)
+        if self._chooses and self.policy.tensor_rule and np.isfinite(x).all() and x.any():
+            self.exponents[name] = golden.scale_for(x, rule.fmt, TENSOR_RULES[self.policy.tensor_rule]).item()
         exponent = self.exponents.get(name, 0)
         random = np.random.default_rng([self.seed, self._iteration, crc32(name.encode())])
         codes, losses = encoded(rule, np.ldexp(x, exponent), random)
         self.losses[kind] += losses
-        return Rounded(codes, kind, exponent)
+        return Rounded(codes, rule.fmt, exponent)
 
     def product(self, x: Rounded, y: Rounded) -> Numbers:
         """``x @ y``."""
         a, b, accumulator = np.asarray(x.codes), np.asarray(y.codes), self.policy.accumulator
-        formats = self.policy.operand(x.kind).fmt, self.policy.operand(y.kind).fmt
+        formats = x.fmt, y.fmt
         pairs = [(a, b)] if a.ndim == 2 else zip(a, b, strict=True)
         bits = np.stack([golden.matmul(*pair, *formats, accumulator, threads=self.threads) for pair in pairs])
         if accumulator == "exact":
@@ -120,6 +132,13 @@ class Products:
         else:
             sums = state_format(accumulator).numbers(bits).astype(np.float32)
         return np.ldexp(sums, -(x.exponent + y.exponent)).reshape(*a.shape[:-1], b.shape[-1])
+
+    def kept(self, weights: Numbers) -> Numbers:
+        """Weights as they are kept between iterations (HFP8 paper, Table 3): in float32, or in two parts."""
+        if self.policy.residual is None:
+            return weights
+        coarse = golden.get(self.policy.operand(WEIGHT).fmt).quantize(weights)
+        return coarse + golden.get(self.policy.residual).quantize(weights - coarse)
 
     def shares(self) -> dict[str, tuple[float, float]]:
         """Shares of the numbers other than zero that became zero, and that were out of range, by kind of operand."""
@@ -156,21 +175,20 @@ _matmul.defvjp(_forward, _backward)
 def quantized(
     network: Any, weights: dict[str, Numbers], inputs: Any, threads: int | None = None
 ) -> dict[str, Products]:
-    """Products in HiFloat8 of a network that was trained otherwise, by what was done to it.
+    """Products of a network that was trained otherwise, by what was done to it: the keys of :data:`AFTERWARDS`.
 
-    ``CAST`` is directly cast. ``CALIBRATED`` has the scales that the HiFloat8 paper's Algorithm 1 finds on ``inputs``.
+    Scales are chosen on ``inputs``.
     """
-    plain, calibrated = _Recorded(Policy("binary32")), _Calibrated(_hif8(TENSOR), threads=threads)
-    plain.results = calibrated.expected = {}
+    plain, kinds = _Recorded(Policy("binary32")), {}
+    plain.results = {}
     network.outputs(weights, inputs, plain)
-    network.outputs(weights, inputs, calibrated)
-    kinds = {CAST: Products(_hif8(UNSCALED), threads=threads), CALIBRATED: Products(_hif8(TENSOR), threads=threads)}
-    kinds[CALIBRATED].exponents = calibrated.exponents
+    for kind, (policy, way) in AFTERWARDS.items():
+        chooser = _CHOOSERS[way](policy, threads=threads)
+        chooser.expected = plain.results
+        network.outputs(weights, inputs, chooser)
+        kinds[kind] = Products(policy, threads=threads)
+        kinds[kind].exponents = chooser.exponents
     return kinds
-
-
-def _hif8(scaling: str) -> Policy:
-    return Policy("hif8", *[Operand("hif8")] * 3, scaling=scaling)
 
 
 class _Recorded(Products):
@@ -183,17 +201,34 @@ class _Recorded(Products):
         return self.results[name]
 
 
-class _Calibrated(Products):
+class _Cast(Products):
+    """Chooses no scales."""
+
+    expected: dict[str, Any]
+
+
+class _Calibrated(_Cast):
     """Chooses the two scales of each product with weights when it is first computed (lines 5 to 14).
 
     Its inputs come from quantized earlier layers. Products of activations, as in attention, are not scaled.
     """
 
-    expected: dict[str, Any]
-
     def matmul(self, x: Any, y: Any, name: str, kind: str = WEIGHT) -> Any:
         if kind == WEIGHT:
             rows, results = (np.asarray(z).reshape(-1, z.shape[-1]) for z in (x, self.expected[name]))
-            scales = golden.calibrate(rows, np.asarray(y), results, "hif8")
+            fmt = self.policy.operand(ACTIVATION, f"{name}.left").fmt
+            scales = golden.calibrate(rows, np.asarray(y), results, fmt)
             self.exponents |= {f"{name}.left": scales.activations, f"{name}.right": scales.weights}
         return super().matmul(x, y, name, kind)
+
+
+class _Scaled(_Cast):
+    """Chooses the scales of each channel of weights, and those of tensors of activations."""
+
+    def rounded(self, x: Any, kind: str, name: str) -> Rounded:
+        choice = ("max", 0) if kind == WEIGHT else ("mse", None)
+        self.exponents[name] = golden.scale_for(np.asarray(x), self.policy.operand(kind, name).fmt, *choice)
+        return super().rounded(x, kind, name)
+
+
+_CHOOSERS = {CAST: _Cast, CALIBRATED: _Calibrated, SCALED: _Scaled}

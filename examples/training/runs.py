@@ -19,15 +19,14 @@ from examples.training.scaling import loss_scale
 from examples.training.tasks import TASKS, Task
 from hwgen.tools.process import ToolError
 from synth.area.digest import sha256
-from synth.report.training.claims import CALIBRATED, CALIBRATED_NAME, CAST, CAST_NAME
-from synth.report.training.plan import Plan
+from synth.report.training.plan import AFTER, Plan
 from synth.report.training.policy import GRADIENT, Policy
 from synth.report.training.results import code_hash, recorded
 
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
 TINY = np.float32(1e-30)
 """Added to the root of Adam's second moment: small enough for gradients of 2**-40."""
-REPORTS = 20
+REPORTS = 8
 """Points of a run's history."""
 DIGITS = 5
 """Significant digits of the numbers of several runs."""
@@ -65,7 +64,7 @@ class Trainer:
         self.run, self.task = run, _task(run.task)
         self.products = Products(run.policy, run.seed, threads)
         gradient = run.policy.gradient
-        self.scale = loss_scale(run.policy.scaling, golden.get(gradient.fmt).largest if gradient else 1.0)
+        self.scale = loss_scale(run.policy.loss_rule, golden.get(gradient.fmt).largest if gradient else 1.0)
         self.weights = self.task.network.weights(np.random.default_rng([run.seed, 1 << 20]))
         self.first = {name: np.zeros_like(value) for name, value in self.weights.items()}
         self.second = {name: np.zeros_like(value) for name, value in self.weights.items()}
@@ -104,7 +103,8 @@ class Trainer:
             self.first[name] += np.float32(1 - FIRST_DECAY) * (gradient - self.first[name])
             self.second[name] += np.float32(1 - SECOND_DECAY) * (gradient**2 - self.second[name])
             root = np.sqrt(self.second[name] / np.float32(second_part)) + TINY
-            self.weights[name] = self.weights[name] - np.float32(rate / first_part) * self.first[name] / root
+            updated = self.weights[name] - np.float32(rate / first_part) * self.first[name] / root
+            self.weights[name] = self.products.kept(updated)
 
     def result(self) -> dict[str, Any]:
         """What is reported of a finished run."""
@@ -184,7 +184,7 @@ def results(
         for policy in plan.policies:
             runs = [trained[run] for run in planned(plan, seeds) if run.policy == policy]
             policies.append({**recorded(policy), **_condensed(runs)})
-            for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
+            for kind, name in AFTER.items():
                 if not policy.is_quantized:
                     afterwards = [{"figures": run["quantized"][kind], "history": [], "skipped": 0} for run in runs]
                     policies.append({"name": name, **_condensed(afterwards)})

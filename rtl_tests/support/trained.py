@@ -3,8 +3,7 @@
 import math
 
 from synth.area.targets import TARGETS
-from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
-from synth.report.training.plan import PLANS, SEEDS, TARGET, macs
+from synth.report.training.plan import AFTER, PLANS, SEEDS, TARGET, macs
 from synth.report.training.results import code_hash, recorded
 
 BASES = (1.0, 1.02, 0.98)
@@ -56,7 +55,7 @@ def made_up_study(names=("characters", "digits", "range"), **excess):
     """The content of a file with all policies of tasks: losses above binary32's by policy, by default 0."""
     tasks = []
     for plan in (plan for plan in PLANS if plan.task in names):
-        choices = dict.fromkeys((CAST_NAME, CALIBRATED_NAME)) | {item.name: recorded(item) for item in plan.policies}
+        choices = dict.fromkeys(AFTER.values()) | {item.name: recorded(item) for item in plan.policies}
         policies = [policy(name, excess.get(name, (0.0,) * 3), chosen) for name, chosen in choices.items()]
         facts = {"iterations": plan.iterations, "batch": 16, "parameters": 1000, "data": "0"}
         tasks.append({"task": plan.task, **facts, "policies": policies})

@@ -1,8 +1,9 @@
 """The ledger: what the papers claim, and a verdict on each claim. ``python -m synth.studies.ledger`` writes the page.
 
-Claims are rows of ``claims.toml``. A row has a verdict with a figure of its own, which tests recompute; or the two
-units whose areas it compares; or the two policies whose losses it compares. The last ones are judged here. With the
-argument ``measure``, areas that the data lack are measured first.
+Claims are rows of ``claims.toml``. A row has a verdict with a figure of its own, which tests recompute, or the two
+units whose areas it compares. The claims of :mod:`synth.report.training.claims`, which compare the losses of two
+policies, are added. Areas and losses are judged here. With the argument ``measure``, areas that the data lack are
+measured first.
 """
 
 import json
@@ -27,7 +28,6 @@ from synth.report.training.claims import (
     REPRODUCED,
     UNDECIDED,
     Claim,
-    Relation,
     Verdict,
     verdict,
 )
@@ -47,6 +47,7 @@ _OF_STUDY = {
     "HiFloat8 paper": "hifloat8",
     "Supernormals paper": "supernormals",
     "Graphcore paper": "graphcore",
+    "FP8 paper": "fp8",
     "Hybrid 8-bit Floating Point paper": "hfp8",
 }
 """The papers of the study's claims, by what their sources begin with."""
@@ -106,10 +107,6 @@ def _entry(row: Mapping[str, Any]) -> Entry:
     head = row["paper"], row["place"], row["claim"]
     if "area" in row:
         return Entry(*head, *_area(row["area"]))
-    if "training" in row:
-        words = row["training"]
-        claim = Claim(row["claim"], "", words["task"], words["first"], Relation(words["relation"]), words["second"])
-        return Entry(*head, *_training(claim))
     check = row.get("check", "")
     command = f"python -m pytest rtl_tests/docs/test_claims.py -k {check}" if check else ""
     return Entry(*head, row["verdict"], row["ours"], command, check)
@@ -179,14 +176,14 @@ def _training(claim: Claim) -> tuple[str, str, str]:
     """Verdict, figure and command of a claim about two policies."""
     study = load.study()
     found = None if study is None or claim.task not in study.tasks else verdict(claim, study.tasks[claim.task])
-    if found is None:
-        return UNMEASURED, _UNKNOWN, ""
     here = f"; here: {claim.here}" if claim.here else ""
     figure = f"task {claim.task}, {claim.first}, {claim.relation} {claim.second}: {_shares(found)}{here}"
-    return (found.text if found.text in VERDICTS else UNMEASURED), figure, "make study"
+    return (found.text if found and found.text in VERDICTS else UNMEASURED), figure, "make study"
 
 
-def _shares(found: Verdict) -> str:
+def _shares(found: Verdict | None) -> str:
+    if found is None:
+        return "not trained yet"
     if found.mean != found.mean:  # one of both diverged
         return found.text
     return f"{found.mean:+.1%} ({found.low:+.1%} to {found.high:+.1%})"

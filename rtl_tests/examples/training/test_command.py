@@ -15,8 +15,7 @@ from golden.refusal import Refusal
 from hwgen.__main__ import main as hwgen
 from rtl_tests.support.paths import ROOT
 from synth.report import load
-from synth.report.training.claims import CALIBRATED_NAME, CAST_NAME
-from synth.report.training.plan import SMALL, SMALL_SEEDS
+from synth.report.training.plan import AFTER, SMALL, SMALL_SEEDS
 from synth.report.training.results import code_hash
 
 TASK = "range"
@@ -54,8 +53,7 @@ def test_a_killed_study_ends_with_the_same_file_and_the_report_shows_it(tmp_path
     assert study.program == code_hash()
     assert list(study.tasks[TASK].policies) == [
         PLAN.policies[0].name,
-        CAST_NAME,
-        CALIBRATED_NAME,
+        *AFTER.values(),
         *(policy.name for policy in PLAN.policies[1:]),
     ]
     sweep, out = tmp_path / "sweep.json", tmp_path / "out"

@@ -9,8 +9,7 @@ from examples.training.networks import Convolutional, Transformer, Wide, windows
 from examples.training.products import Products, quantized
 from examples.training.tasks import Range
 from rtl_tests.support.blocks import generator
-from synth.report.training.claims import CALIBRATED, CAST
-from synth.report.training.policy import Policy
+from synth.report.training.policy import AFTERWARDS, Policy
 
 TEXTS, LENGTH, SYMBOLS = 2, 6, 7
 KINDS = ("transformer", "convolutional", "wide")
@@ -119,7 +118,7 @@ def test_scales_are_those_of_algorithm_1():
     exact = inputs @ weights["hidden"]
     hidden = np.maximum(through(inputs, first.activations) @ through(weights["hidden"], first.weights), 0)
     second = golden.calibrate(hidden.astype(np.float32), weights["last"], np.maximum(exact, 0) @ weights["last"])
-    scales = kinds[CALIBRATED].exponents
+    scales = kinds["hif8 calibrated"].exponents
     assert scales == {
         "hidden.left": first.activations,
         "hidden.right": first.weights,
@@ -127,9 +126,38 @@ def test_scales_are_those_of_algorithm_1():
         "last.right": second.weights,
     }
     assert scales["hidden.right"] > 0
-    assert not kinds[CAST].exponents
+    assert not kinds["hif8 cast"].exponents
     results = {name: np.asarray(task.network.outputs(weights, inputs, products)) for name, products in kinds.items()}
     cast = np.maximum(through(inputs, 0) @ through(weights["hidden"], 0), 0).astype(np.float32)
-    np.testing.assert_allclose(results[CAST], through(cast, 0) @ through(weights["last"], 0), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        results["hif8 cast"], through(cast, 0) @ through(weights["last"], 0), rtol=1e-5, atol=1e-9
+    )
     expected = np.asarray(outputs(task.network, weights, inputs))
-    assert np.mean((results[CALIBRATED] - expected) ** 2) < np.mean((results[CAST] - expected) ** 2)
+    assert np.mean((results["hif8 calibrated"] - expected) ** 2) < np.mean((results["hif8 cast"] - expected) ** 2)
+
+
+def test_scales_after_training():
+    """Channels of weights by their largest numbers, activations by the squared error; both layers by hand."""
+    task, name = Range(), "int8"
+    fmt, weights = golden.get(name), task.network.weights(np.random.default_rng(3))
+    weights["hidden"][:, 0] *= 2**5
+    inputs, _ = task.samples(np.random.default_rng(4), 16)
+    kinds = quantized(task.network, weights, inputs)
+    scaled = kinds[f"{name} scaled"]
+    np.testing.assert_array_equal(scaled.exponents["hidden.right"], golden.scale_for(weights["hidden"], name, axis=0))
+    assert len(np.unique(scaled.exponents["hidden.right"])) > 1
+
+    def values(x, exponents):
+        codes = fmt.codes(np.ldexp(x, exponents).astype(np.float32), overflow="saturate")
+        return np.ldexp(fmt.decode(codes), -exponents)
+
+    x = inputs
+    for layer in ("hidden", "last"):
+        left = golden.scale_for(x, name, "mse")
+        np.testing.assert_array_equal(scaled.exponents[f"{layer}.left"], left)
+        x = values(x, left) @ values(weights[layer], golden.scale_for(weights[layer], name, axis=0))
+        x = np.maximum(x, 0).astype(np.float32) if layer == "hidden" else x
+    np.testing.assert_allclose(np.asarray(task.network.outputs(weights, inputs, scaled)), x, rtol=1e-4, atol=1e-5)
+    first = kinds["hif8 calibrated, first layer binary16"].policy
+    assert first.operand("activation", "hidden.left").fmt == "binary16"
+    assert kinds.keys() == AFTERWARDS.keys()

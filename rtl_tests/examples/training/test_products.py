@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import golden
-from examples.training.products import AMAX_EVERY, Products
+from examples.training.products import AMAX_EVERY, Products, encoded
 from rtl_tests.support.blocks import generator
 from synth.report.training.policy import ACTIVATION, WEIGHT, Operand, Policy
 
@@ -134,6 +134,42 @@ def test_scales_of_tensors_follow_their_largest_number():
     again.begin(AMAX_EVERY + 1)
     np.testing.assert_array_equal(product(again, np.ldexp(x, -30), y), tiny)
     assert not any(lost["overflows"] for lost in products.losses.values())
+
+
+@pytest.mark.parametrize(("scaling", "policy_name"), [("tensor", "max"), ("adaptive, center", "center")])
+def test_scales_of_tensors_are_those_of_golden(scaling, policy_name):
+    """For HiF8 they bring the largest number, or the median, to where its precision is."""
+    x, y = numbers(8, 40, deviation=2.0**9), numbers(40, 8)
+    products = Products(policy("hif8", scaling=scaling))
+    products.begin(AMAX_EVERY)
+    product(products, x, y)
+    expected = {name: golden.scale_for(z, "hif8", policy_name).item() for name, z in (("p.left", x), ("p.right", y))}
+    assert products.exponents == expected
+    assert golden.get("hif8").binades[int(np.floor(np.log2(np.median(np.abs(x)) * 2.0 ** expected["p.left"])))] == 4
+
+
+def test_exceptions_have_their_own_formats():
+    half, common = Operand("binary16"), Operand("ocp_e4m3")
+    rules = Policy("p", common, common, common, "exact", exceptions=(("p.left", half), ("q", half)))
+    products, x, y = Products(rules), numbers(4, 30), numbers(30, 5)
+    narrow, wide = (
+        [golden.get(fmt).quantize(z).astype(np.float64) for z in (x, y)] for fmt in ("ocp_e4m3", "binary16")
+    )
+    np.testing.assert_array_equal(product(products, x, y), (wide[0] @ narrow[1]).astype(np.float32))
+    np.testing.assert_array_equal(product(products, x, y, "q"), (wide[0] @ wide[1]).astype(np.float32))
+    np.testing.assert_array_equal(product(products, x, y, "r"), (narrow[0] @ narrow[1]).astype(np.float32))
+
+
+def test_operands_come_from_their_source():
+    """Hybrid rounding from binary16 has the thresholds of SR2; numbers beyond binary16 are out of range."""
+    rule, x = Operand("hif8", "hybrid", source="binary16"), numbers(1000, deviation=2.0**9)
+    codes, losses = encoded(rule, x, np.random.default_rng(0))
+    half = golden.get("hif8").encode(x.astype(np.float16).view(np.uint16), "binary16", "hybrid")
+    np.testing.assert_array_equal(codes, half)
+    assert (codes != golden.get("hif8").encode(x.view(np.uint32), "binary32", "hybrid")).any()
+    assert losses == {"numbers": 1000, "underflows": 0, "overflows": 0}
+    saturating = Operand("hif8", overflow="saturate", source="binary16")
+    assert encoded(saturating, np.float32([1e5, 1.0]), np.random.default_rng(0))[1]["overflows"] == 1
 
 
 @pytest.mark.parametrize("stack", [(), (3,)], ids=["matrices", "stacks"])

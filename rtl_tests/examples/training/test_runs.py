@@ -2,24 +2,26 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import golden
 from examples.training import runs, tasks
 from examples.training.runs import Run, Trainer, results, train
 from examples.training.scaling import WINDOW, loss_scale
 from golden.loss import FIRST_ADAPTIVE, FIRST_BACKOFF, WINDOWS
 from golden.refusal import Refusal
 from hwgen.tools.process import ToolError
-from synth.report.training.claims import CALIBRATED, CALIBRATED_NAME, CAST, CAST_NAME
-from synth.report.training.plan import Plan
+from synth.report.training.plan import AFTER, Plan
 from synth.report.training.policy import Operand, Policy
 from synth.report.training.results import RESULTS, Study, unpacked
 
 HIF8 = Operand("hif8")
 STOCHASTIC = Policy("stochastic", HIF8, HIF8, Operand("hif8", "stochastic"), "binary16", scaling="adaptive")
-TENSOR = Policy("tensor", HIF8, HIF8, HIF8, scaling="tensor")
+TENSOR = Policy("tensor", HIF8, HIF8, HIF8, scaling="adaptive, tensor", residual="dlfloat16")
+ENDS = Policy("ends", HIF8, HIF8, HIF8, scaling="center", exceptions=(("hidden", Operand("binary16")),))
 PLAIN = Policy("binary32")
 
 
@@ -27,7 +29,14 @@ def result(run):
     return json.loads(train(run, run.key())[2])
 
 
-PARTS = [("range", STOCHASTIC), ("range", PLAIN), ("digits", STOCHASTIC), ("digits", PLAIN), ("letters", TENSOR)]
+PARTS = [
+    ("range", STOCHASTIC),
+    ("range", PLAIN),
+    ("range", ENDS),
+    ("digits", STOCHASTIC),
+    ("digits", PLAIN),
+    ("letters", TENSOR),
+]
 
 
 @pytest.mark.parametrize(("task", "policy"), PARTS)
@@ -53,12 +62,15 @@ def test_keys_contain_everything_that_results_depend_on(monkeypatch):
         Run("range", TENSOR, 0, 3),
         Run("range", PLAIN, 1, 3),
         Run("range", PLAIN, 0, 4),
+        Run("range", replace(TENSOR, residual=None), 0, 3),
+        Run("range", ENDS, 0, 3),
+        Run("range", replace(ENDS, exceptions=()), 0, 3),
     ]
     keys = {run.key(), *(other.key() for other in others)}
     monkeypatch.setattr(runs, "code_hash", lambda: "another program")
     keys.add(run.key())
     monkeypatch.setattr(runs._task("range"), "digest", "other data")
-    assert len(keys | {run.key()}) == 7
+    assert len(keys | {run.key()}) == 10
 
 
 def test_all_functions_of_the_wide_task_are_learnt_in_binary32_and_the_last_is_lost_in_e4m3():
@@ -112,7 +124,7 @@ def test_the_data_are_those_of_the_published_results(task):
 
 
 def test_a_step_of_the_language_model_learns(monkeypatch):
-    trainer = Trainer(Run("characters", TENSOR, 0, 20))
+    trainer = Trainer(Run("characters", replace(TENSOR, scaling="tensor"), 0, 20))
     monkeypatch.setattr(trainer.task, "batch", 2)
     for _ in range(3):
         trainer.step()
@@ -126,7 +138,7 @@ def test_a_step_of_the_language_model_learns(monkeypatch):
 def test_results_are_plain_and_complete():
     run = result(Run("digits", STOCHASTIC, 0, 40))
     assert run["figures"].keys() == {"loss", "accuracy"}
-    assert [point["iteration"] for point in run["history"]] == list(range(2, 41, 2))
+    assert [point["iteration"] for point in run["history"]] == list(range(5, 41, 5))
     assert run["history"][-1]["lost"].keys() == {"activation", "weight", "gradient"}
     assert run["skipped"] > 0
 
@@ -138,18 +150,36 @@ def test_the_file_has_the_figures_of_the_runs():
     trained = [result(run) for run in planned]
     (task,) = results([plan], (5, 6), dict(zip(planned, trained, strict=True)))
     by_name = {policy["name"]: policy for policy in task["policies"]}
-    assert list(by_name) == ["binary32", CAST_NAME, CALIBRATED_NAME, "hif8"]
+    assert list(by_name) == ["binary32", *AFTER.values(), "hif8"]
     for place in range(2):
         assert by_name["binary32"]["figures"][place]["loss"] == pytest.approx(trained[place]["figures"]["loss"], 1e-4)
         assert by_name["hif8"]["figures"][place]["loss"] == pytest.approx(trained[2 + place]["figures"]["loss"], 1e-4)
-        for kind, name in ((CAST, CAST_NAME), (CALIBRATED, CALIBRATED_NAME)):
+        for kind, name in AFTER.items():
             expected = trained[place]["quantized"][kind]["loss"]
             assert by_name[name]["figures"][place]["loss"] == pytest.approx(expected, 1e-4)
-    assert by_name["hif8"]["gradient"] == {"fmt": "hif8", "rounding": None, "overflow": None}
+    assert by_name["hif8"]["gradient"] == {"fmt": "hif8", "rounding": None, "overflow": None, "source": "binary32"}
     assert (task["parameters"], task["data"]) == (16 * 64 + 64 * 5, tasks.Range().digest)
     content = {"program": "0", "versions": {"numpy": "0"}, "seeds": [5, 6], "tasks": [task], "rows": []}
     losses = Study.from_json(content).tasks["range"].policies["hif8"].losses()
     assert losses == tuple(figures["loss"] for figures in by_name["hif8"]["figures"])
+
+
+def test_weights_in_8_bits_with_residuals():
+    """The sum of the parts, and without residuals too coarse for the optimizer's steps."""
+    kept = {}
+    for residual in (None, "dlfloat16", "ocp_e5m2"):
+        coarse = Operand("ibm_1_4_3")
+        trainer = Trainer(Run("range", Policy("p", coarse, coarse, coarse, residual=residual), 0, 200))
+        for _ in range(3):
+            trainer.step()
+        kept[residual] = trainer.weights["last"].copy()
+    parts = golden.get("ibm_1_4_3").quantize(kept["dlfloat16"])
+    rest = kept["dlfloat16"] - parts
+    assert rest.any()
+    np.testing.assert_array_equal(golden.get("dlfloat16").quantize(rest), rest)
+    np.testing.assert_allclose(kept["dlfloat16"], kept[None], rtol=0, atol=3 * 2.0**-10 * np.abs(rest).max())
+    assert (kept["dlfloat16"] != kept[None]).any()
+    assert np.abs(kept["ocp_e5m2"] - kept[None]).max() > np.abs(kept["dlfloat16"] - kept[None]).max()
 
 
 def test_numbers_keep_five_digits():

@@ -84,7 +84,7 @@ def unpacked(value: Any) -> Any:
 
 def recorded(policy: Policy) -> dict[str, Any]:
     """The choices of a policy as the file has them."""
-    return {key: value for key, value in policy.described().items() if value is not None}
+    return {key: value for key, value in policy.described().items() if value not in (None, {})}
 
 
 @dataclass(frozen=True)
@@ -133,11 +133,17 @@ def _check_point(point: Keys) -> None:
 
 def _policy(name: str, keys: Keys) -> Policy:
     """The choices that are left in an entry, as a policy."""
-    operands = {}
-    for kind in (kind for kind in KINDS if kind in keys.rest):
-        operand = Keys(keys.take(kind), kind)
-        operands[kind] = Operand(operand.text("fmt"), operand.take("rounding"), operand.take("overflow"))
-    return Policy(name, **operands, accumulator=keys.text("accumulator"), scaling=keys.text("scaling"))
+    choices: dict[str, Any] = {kind: _operand(keys.take(kind), kind) for kind in KINDS if kind in keys.rest}
+    others = Keys(keys.take("exceptions") or {}, "exceptions").rest
+    choices["exceptions"] = tuple((other, _operand(data, other)) for other, data in others.items())
+    choices |= {"accumulator": keys.text("accumulator"), "scaling": keys.text("scaling")}
+    return Policy(name, **choices, residual=keys.take("residual"))
+
+
+def _operand(data: object, name: str) -> Operand:
+    keys = Keys(data, name)
+    source = {"source": keys.text("source")} if "source" in keys.rest else {}
+    return Operand(keys.text("fmt"), keys.take("rounding"), keys.take("overflow"), **source)
 
 
 def _figures(line: object) -> dict[str, float]:
