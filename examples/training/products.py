@@ -113,7 +113,9 @@ class Products:
         """An operand, rounded by the policy for its kind; what it loses is counted."""
         x, rule = np.asarray(x), self.policy.operand(kind, name)
         if self._chooses and self.policy.tensor_rule and np.isfinite(x).all() and x.any():
-            self.exponents[name] = golden.scale_for(x, rule.fmt, TENSOR_RULES[self.policy.tensor_rule]).item()
+            choice = TENSOR_RULES[self.policy.tensor_rule]
+            numbers = np.abs(x).max() if choice == "max" else x  # the largest decides alone
+            self.exponents[name] = golden.scale_for(numbers, rule.fmt, choice).item()
         exponent = self.exponents.get(name, 0)
         random = np.random.default_rng([self.seed, self._iteration, crc32(name.encode())])
         codes, losses = encoded(rule, np.ldexp(x, exponent), random)

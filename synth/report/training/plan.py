@@ -89,11 +89,11 @@ PLANS = (
         _policy("hif8, tensor", "hif8", scaling=TENSOR),
         _policy("hif8, adaptive, tensor", "hif8", scaling=f"adaptive, {TENSOR}"),
         *(
-            _policy(f"{name}, binary16, backoff, tensor", fmt, None, "binary16", f"backoff, {TENSOR}")
+            _policy(f"{name}, binary16, backoff, center", fmt, None, "binary16", f"backoff, {CENTER}")
             for name, fmt in (("e5m2", "binary8p3"), ("e5m2_nosub", "e5m2_nosub"), ("e5m2b1", "e5m2b1"))
         ),
         _P3109_BACKOFF,
-        _policy("p3109, backoff, tensor", "binary8p4", "binary8p3", scaling=f"backoff, {TENSOR}"),
+        _policy("p3109, backoff, center", "binary8p4", "binary8p3", scaling=f"backoff, {CENTER}"),
         *_OCP_ALONE,
         _policy("1.5.2, biases", "gc_1_5_2_b24", "gc_1_5_2_b40", weight="gc_1_5_2_b28"),
         _policy("1.4.3/1.5.2, biases, backoff", "gc_1_4_3_b10", "gc_1_5_2_b15", "binary32", "backoff", "gc_1_4_3_b16"),
