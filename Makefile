@@ -57,7 +57,7 @@ energy: $(READY)       ## measure energies by format, delay and data for the rep
 references: $(READY)       ## measure int8, binary16 and bfloat16 beside other formats, and roundings (an hour; it resumes)
 	$(BIN)/python -m synth.studies.references
 	$(BIN)/python -m synth.studies.readme
-study: $(STUDIED)       ## train small networks in many formats for the report: build/study.json (an hour; it resumes)
+study: $(STUDIED)       ## train small networks in many formats for the report: build/study.json (two hours; it resumes)
 	$(BIN)/python -m examples.training
 ranking: $(READY)       ## measure multipliers and MACs twice, also on LIBRARIES; list contradicting rankings
 	$(BIN)/python -m synth.studies.ranking $(LIBRARIES:%=--liberty %)

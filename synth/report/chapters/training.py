@@ -16,7 +16,7 @@ from synth.report.sections import Cell, Section, figure_cell, number_cell, sprea
 from synth.report.training import claims
 from synth.report.training.claims import NOT_REPRODUCED, OWN, REPRODUCED
 from synth.report.training.plan import BASE, PLANS, SEEDS, TARGET, mac
-from synth.report.training.policy import GRADIENT, KINDS, TENSOR, UNSCALED, Policy
+from synth.report.training.policy import CENTER, GRADIENT, KINDS, TENSOR, UNSCALED, Operand, Policy
 from synth.report.training.results import ACCURACY, LOSS, Study, Task, Trained, code_hash
 
 TITLE = "Training in these formats, and the papers' claims about it"
@@ -57,9 +57,9 @@ def section(study: Study | None, formats: Sequence[str] = (), rows: Iterable[Row
         f"first weights and batches, as the mean over {counted(len(study.seeds), 'seed')} between two bounds; the true "
         "mean is beyond each of them with a probability of 5%. Scales: backoff is one for the loss, halved after an "
         "overflow; adaptive is the same, doubled at times that adapt; logmax sets it by the mean logarithm of the "
-        "largest gradients; tensor is one for each operand. 1.4.3 and 1.5.2 are Graphcore's formats, 1-4-3 and 1-5-2 "
-        "IBM's, and e5m2 is binary8p3. docs/study.md describes the tasks. Versions: "
-        f"{listing([f'{name} {text}' for name, text in study.versions.items()])}.",
+        "largest gradients; tensor and center are one for each operand, by its largest number or its median. 1.4.3 and "
+        "1.5.2 are Graphcore's formats, 1-4-3 and 1-5-2 IBM's, and e5m2 is binary8p3. docs/study.md describes the "
+        f"tasks. Versions: {listing([f'{name} {text}' for name, text in study.versions.items()])}.",
         command="make study",
     )
     if changes := changed(study):
@@ -130,8 +130,8 @@ def _claims(section: Section, study: Study) -> None:
         "Below a verdict is how far the first loss is above the second: the mean and two bounds. Losses are the same, "
         f"or no higher, if both bounds are within {claims.MARGIN:.0%}, and lower if both are by more than it. “Lower” "
         "is not reproduced if both bounds are higher, the others if both are beyond the margin; otherwise a claim is "
-        "undecided, and bounds within the margin then say that a difference, if there is any, is smaller than it. One "
-        "or two of these verdicts may be due to chance."
+        "undecided, and bounds within the margin then say that a difference, if there is any, is smaller than it. Some "
+        "of these verdicts may be due to chance."
     )
     head = ("claim", "task, and what is compared", "first loss", "second loss", "verdict")
     section.table("The papers' claims about training, and verdicts", head, body, note)
@@ -227,13 +227,21 @@ def _task(section: Section, study: Study, task: Task) -> None:
 
 
 def _choices(policy: Policy | None) -> str:
-    """Formats of activations, weights and gradients, accumulator and scaling."""
+    """Formats of activations, weights and gradients, accumulator, scaling, and what else is special."""
     if policy is None or not policy.is_quantized:
         return ""
-    operands = map(policy.operand, KINDS)
-    formats = " / ".join(" ".join(filter(None, (operand.fmt, operand.rounding))) for operand in operands)
-    names = {UNSCALED: "unscaled", TENSOR: "scales of tensors"}
-    return f"{formats}, {policy.accumulator}, {names.get(policy.scaling, f'scale of the loss: {policy.scaling}')}"
+    formats = " / ".join(_operand(policy.operand(kind)) for kind in KINDS)
+    loss = "" if policy.loss_rule == UNSCALED else f"scale of the loss: {policy.loss_rule}"
+    tensors = {TENSOR: "scales of tensors", CENTER: "scales of tensors by medians"}.get(policy.tensor_rule or "", "")
+    exceptions = (f"{name}: {_operand(operand)}" for name, operand in policy.exceptions)
+    residual = f"residuals of weights: {policy.residual}" if policy.residual else ""
+    scales = [loss, tensors] if loss or tensors else ["unscaled"]
+    return ", ".join(filter(None, (formats, policy.accumulator, *scales, *exceptions, residual)))
+
+
+def _operand(operand: Operand) -> str:
+    source = "" if operand.source == "binary32" else f"from {operand.source}"
+    return " ".join(filter(None, (operand.fmt, operand.rounding, source)))
 
 
 def _loss_cell(value: Figure, digits: str) -> Cell:

@@ -8,18 +8,7 @@ from typing import Any
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from synth.report.plan import TERMS
-from synth.report.training.policy import (
-    AFTERWARDS,
-    CENTER,
-    FIRST,
-    KINDS,
-    LAST,
-    TENSOR,
-    UNSCALED,
-    Operand,
-    Policy,
-    in_16_bits,
-)
+from synth.report.training.policy import AFTERWARDS, CENTER, KINDS, TENSOR, UNSCALED, Operand, Policy, in_16_bits
 
 BASE = "binary32"
 """The policy without formats, with which others are compared."""
@@ -50,7 +39,7 @@ def _policy(
 _E4M3, _E5M2 = (Operand(name, overflow="ocp_paper") for name in ("ocp_e4m3", "ocp_e5m2"))
 _HYBRID, _EVEN = Operand("hif8", "hybrid"), Operand("hif8", "ties_to_even")
 _FROM_HALF = (Operand("hif8", source="binary16"), Operand("hif8", "hybrid", source="binary16"))
-_ENDS = in_16_bits(*FIRST, *LAST)
+_ENDS = in_16_bits("first", "last")
 _GC = {name: f"gc_{name.replace('.', '_')}" for name in ("1.5.2", "1.4.3", "1.3.4", "1.0.7")}
 _PLAIN = Policy(BASE)
 _HIF8 = _policy("hif8", "hif8")

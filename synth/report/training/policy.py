@@ -113,8 +113,8 @@ class Policy:
 CAST, CALIBRATED, SCALED = "cast", "calibrated", "scaled"
 """Without scales; with those of the HiFloat8 paper's Algorithm 1; with one for each channel of weights by its largest
 number, and one for each tensor of activations by the squared error (FP8 paper, section 4.2)."""
-FIRST, LAST = ("first", "0.attention", "hidden"), ("last", "logits")
-"""Names of the first and the last layer of the study's networks."""
+FIRST = ("first", "0.attention", "hidden")
+"""Names of the first layer of the study's networks."""
 
 
 def in_16_bits(*layers: str) -> tuple[tuple[str, Operand], ...]:
