@@ -793,7 +793,8 @@ def test_verdicts_on_areas_follow_from_the_spreads(monkeypatch, unit, limits, ex
     figures = {("u", "gates"): Figure(*map(float, unit)), ("b", "gates"): Figure(100.0, 100.0, 100.0)}
     monkeypatch.setattr(ledger, "areas", lambda: figures)
     assert ledger._area({"base": "b", "unit": "u", **limits})[0] == expected
-    assert ledger._area({"base": "b", "unit": "v", **limits}) == (UNMEASURED, "no figure is recorded", "")
+    commands = "hwgen area v --target gates; hwgen area b --target gates"
+    assert ledger._area({"base": "b", "unit": "v", **limits}) == (UNMEASURED, "no figure is recorded", commands)
 
 
 DATA = json.loads(ledger.AREAS.read_bytes())

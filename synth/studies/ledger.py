@@ -151,8 +151,9 @@ def units(area: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _area(area: Mapping[str, Any]) -> tuple[str, str, str]:
     """Verdict, figure and commands of a claim about two areas."""
     keys = units(area)
+    commands = "; ".join(f"hwgen area {command} --target {target}" for command, target in keys)
     if not areas().keys() >= set(keys):
-        return UNMEASURED, _UNKNOWN, ""
+        return UNMEASURED, _UNKNOWN, commands
     unit, base = (areas()[key] for key in keys)
     least, middle, most = ratio(unit, base)
     at_least = "at_least" in area
@@ -165,7 +166,6 @@ def _area(area: Mapping[str, Any]) -> tuple[str, str, str]:
     word = "NAND2" if keys[0][1] == GATES else "ALMs, estimated"
     sizes = f"{number(unit.median)} against {number(base.median)} {word}"
     figure = f"{middle:.2f} ({least:.2f} to {most:.2f}), claimed {limit}: {sizes}"
-    commands = "; ".join(f"hwgen area {command} --target {target}" for command, target in keys)
     return REPRODUCED if holds else NOT_REPRODUCED if fails else UNDECIDED, figure, commands
 
 

@@ -40,7 +40,6 @@ _E4M3, _E5M2 = (Operand(name, overflow="ocp_paper") for name in ("ocp_e4m3", "oc
 _HYBRID, _EVEN = Operand("hif8", "hybrid"), Operand("hif8", "ties_to_even")
 _FROM_HALF = (Operand("hif8", source="binary16"), Operand("hif8", "hybrid", source="binary16"))
 _ENDS = in_16_bits("first", "last")
-_GC = {name: f"gc_{name.replace('.', '_')}" for name in ("1.5.2", "1.4.3", "1.3.4", "1.0.7")}
 _PLAIN = Policy(BASE)
 _HIF8 = _policy("hif8", "hif8")
 _HIF8_ADAPTIVE = _policy("hif8, adaptive", "hif8", scaling="adaptive")
@@ -118,14 +117,14 @@ PLANS = (
         _policy("e5m2b1, binary16, center", "e5m2b1", None, "binary16", CENTER),
         _policy("p3109", "binary8p4", "binary8p3"), _P3109_BACKOFF,
         *(
-            _policy(f"{forward}/{backward}, CNN biases{more}", f"{_GC[forward]}_b10", f"{_GC[backward]}_b{bias}",
-                scaling=scaling, weight=f"{_GC[forward]}_b14", exceptions=exceptions)
-            for forward, backward, bias, scaling, more, exceptions in (
-                ("1.4.3", "1.5.2", 33, UNSCALED, "", ()),
-                ("1.4.3", "1.5.2", 33, UNSCALED, ", inputs 1.5.2", (("first.left", Operand("gc_1_5_2_b15")),)),
-                ("1.4.3", "1.4.3", 20, UNSCALED, "", ()),
-                ("1.4.3", "1.3.4", 3, "backoff", ", backoff", ()),
-                ("1.4.3", "1.0.7", 0, "backoff", ", backoff", ()),
+            _policy(f"1.4.3/{backward}, CNN biases{more}", "gc_1_4_3_b10", f"gc_{backward.replace('.', '_')}_b{bias}",
+                scaling=scaling, weight="gc_1_4_3_b14", exceptions=exceptions)
+            for backward, bias, scaling, more, exceptions in (
+                ("1.5.2", 33, UNSCALED, "", ()),
+                ("1.5.2", 33, UNSCALED, ", inputs 1.5.2", (("first.left", Operand("gc_1_5_2_b15")),)),
+                ("1.4.3", 20, UNSCALED, "", ()),
+                ("1.3.4", 3, "backoff", ", backoff", ()),
+                ("1.0.7", 0, "backoff", ", backoff", ()),
             )
         ),
         _policy("1.5.2, CNN biases", "gc_1_5_2_b24", "gc_1_5_2_b32", weight="gc_1_5_2_b28"),
