@@ -118,8 +118,8 @@ FIRST = ("first", "0.attention", "hidden")
 
 
 def in_16_bits(*layers: str) -> tuple[tuple[str, Operand], ...]:
-    """Exceptions: layers in binary16."""
-    return tuple((name, Operand("binary16")) for name in layers)
+    """Exceptions: layers in binary16, saturating, because scales of tensors may be too large until the next choice."""
+    return tuple((name, Operand("binary16", overflow="saturate")) for name in layers)
 
 
 AFTERWARDS = {
