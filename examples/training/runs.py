@@ -26,7 +26,7 @@ from synth.report.training.results import code_hash, recorded
 FIRST_DECAY, SECOND_DECAY = 0.9, 0.99
 TINY = np.float32(1e-30)
 """Added to the root of Adam's second moment: small enough for gradients of 2**-40."""
-REPORTS = 8
+REPORTS = 5
 """Points of a run's history."""
 DIGITS = 5
 """Significant digits of the numbers of several runs."""

@@ -138,7 +138,7 @@ def test_a_step_of_the_language_model_learns(monkeypatch):
 def test_results_are_plain_and_complete():
     run = result(Run("digits", STOCHASTIC, 0, 40))
     assert run["figures"].keys() == {"loss", "accuracy"}
-    assert [point["iteration"] for point in run["history"]] == list(range(5, 41, 5))
+    assert [point["iteration"] for point in run["history"]] == list(range(8, 41, 8))
     assert run["history"][-1]["lost"].keys() == {"activation", "weight", "gradient"}
     assert run["skipped"] > 0
 
