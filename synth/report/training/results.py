@@ -28,6 +28,7 @@ CODE = ROOT / "examples" / "training"
 _RUNNERS = ("__main__.py", "workers.py")
 """Its files that results do not depend on: they say what is trained where."""
 
+_SOURCE = ("source", "binary32")
 LOSS, ACCURACY = "loss", "accuracy"
 QUANTILES = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
 """95% quantiles of Student's t distribution, from 1 degree of freedom; more seeds than 10 are taken for 10."""
@@ -83,8 +84,13 @@ def unpacked(value: Any) -> Any:
 
 
 def recorded(policy: Policy) -> dict[str, Any]:
-    """The choices of a policy as the file has them."""
-    return {key: value for key, value in policy.described().items() if value not in (None, {})}
+    """The choices of a policy as the file has them: without defaults."""
+    return _brief(policy.described())
+
+
+def _brief(choices: dict[str, Any]) -> dict[str, Any]:
+    given = {key: _brief(value) if isinstance(value, dict) else value for key, value in choices.items()}
+    return {key: value for key, value in given.items() if value not in (None, {}) and (key, value) != _SOURCE}
 
 
 @dataclass(frozen=True)
