@@ -32,12 +32,16 @@ def test_every_cited_place_exists():
 
 
 def test_ibms_formats_are_cited_where_they_are():
-    """Its section 3 is about inference; nothing here is from there."""
-    files = [*(ROOT / "docs").glob("*.md"), *(ROOT / "golden").rglob("*.py"), *(ROOT / "synth").rglob("*.py")]
+    """Its section 3 is about inference; no format is from there. The study judges claims of other places, too."""
+    files = [
+        *(file for file in (ROOT / "docs").glob("*.md") if file.name != "study.md"),
+        *(ROOT / "golden").rglob("*.py"),
+        *(ROOT / "synth").rglob("*.py"),
+    ]
     cited = {
         place for file in files for paper, cited in citations(file.read_text()) if paper == HYBRID for place in cited
     }
-    assert cited == {"section 1.1", "section 2.1", "section 2.2", "section 2.3"}
+    assert cited == {"section 2.1", "section 2.2", "section 2.3"}
 
 
 def test_every_claim_of_a_paper_is_cited_where_it_is():

@@ -184,7 +184,7 @@ CLAIMS = (
     *(
         Claim("Training in HiF8 with backward loss scaling matches training in FP16 with it.",
             f"{_HIF8}, {place}", task, "hif8, backoff", _NO_HIGHER, _HALF)
-        for task, place in (("digits", "Table 5"), ("characters", "Tables 5 and 7"))
+        for task, place in (("digits", "Tables 5 and 7"), ("characters", "Tables 5 and 7"))
     ),
     Claim("The same, with operands that come from FP16 and hybrid rounding (SR2) of gradients.",
         f"{_HIF8}, section 4.1 and Table 5", "digits", "hif8, hybrid, from binary16, backoff", _NO_HIGHER, _HALF),
@@ -305,8 +305,8 @@ CLAIMS = (
         f"{_IBM}, section 2.2", "characters", "1-4-3/1-5-2, backoff", _LOWER, "1-4-3/1-5-2"),
     *(
         Claim("Weights in 8 bits with residuals in 16 converge without stochastic rounding.",
-            f"{_IBM}, section 4, {place}", "characters", "1-4-3/1-5-2, residuals, backoff", _NO_HIGHER, other)
-        for place, other in (("Table 3", "1-4-3/1-5-2, backoff"), ("Table 4", BASE))
+            f"{_IBM}, section 4 and Tables 3 and 4", "characters", "1-4-3/1-5-2, residuals, backoff", _NO_HIGHER, other)
+        for other in ("1-4-3/1-5-2, backoff", BASE)
     ),
     *(
         Claim(text, f"{_IBM}, {place}", task, AFTER["ibm_1_4_3 cast"], relation, other, here)
