@@ -175,7 +175,7 @@ def test_a_chapter():
     assert any("Not in the chart, because a loss was not finite: e5m2b4, binary16." in each.text for each in fronts)
     titles = {section.name(chart): chart.title for chart in section.charts}
     areas = {name for name, title in titles.items() if title.startswith("Loss against area: ")}
-    assert {finding.item for finding in fronts} < areas
+    assert {finding.item for finding in fronts} <= areas
     assert len(titles) == len(areas) + 3
     for chart in (chart for chart in section.charts if chart.title.startswith("Loss against area: ")):
         task, accumulator = chart.title.removeprefix("Loss against area: ").split(", ")
