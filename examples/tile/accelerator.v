@@ -24,12 +24,6 @@ module accelerator #(
   reg [A:0] a_memory [0:(1 << BEAT) - 1];
   reg [B:0] b_memory [0:(1 << BEAT) - 1];
   reg [Y:0] y_memory [0:(1 << ROW) - 1];
-  always @(posedge clk) begin
-    if (load) a_memory[load_address] <= load_a;
-    if (load) b_memory[load_address] <= load_b;
-    if (y_valid & y_ready) y_memory[y_next[ROW - 1:0]] <= {y_last, y};
-    read_row <= y_memory[read_address];
-  end
 
   // The words that the streams offer, and the addresses of the next ones
   reg [BEAT:0] a_next, b_next;
@@ -46,6 +40,13 @@ module accelerator #(
   wire y_ready = ~y_next[ROW];
   assign stored = y_next;
   assign overrun = y_valid & ~y_ready;
+
+  always @(posedge clk) begin
+    if (load) a_memory[load_address] <= load_a;
+    if (load) b_memory[load_address] <= load_b;
+    if (y_valid & y_ready) y_memory[y_next[ROW - 1:0]] <= {y_last, y};
+    read_row <= y_memory[read_address];
+  end
 
   always @(posedge clk) begin
     if (a_moves) a <= a_memory[a_next[BEAT - 1:0]];
