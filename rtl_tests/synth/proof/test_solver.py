@@ -62,7 +62,7 @@ SUMS = {
     "floated with a word": (
         FloatedDotProof,
         build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **STOCHASTIC),
-        ALL & ~Flag.INVALID,  # e2m1 and dlfloat16 have no infinity apart from NaN: no sum is invalid
+        ALL,
     ),
     "alone": (
         FloatedDotProof,
@@ -132,6 +132,11 @@ def judged(design, text):
 
 
 CASES = [(name, flag, kind) for name, (_, _, flags) in SUMS.items() for flag in flags for kind in TWINS]
+NEVER_SET = {("floated with a word", Flag.INVALID)}
+"""Flags that no input sets: e2m1 has no NaN and no infinity, dlfloat16 no signaling NaN.
+
+Twins that set them never or seldom are the module itself.
+"""
 SOME = {
     ("exact", Flag.OVERFLOW),
     ("element", Flag.OVERFLOW),
@@ -153,6 +158,9 @@ def test_a_flag_that_is_set_too_seldom_or_too_often_is_found(name, flag, kind):
         assert re.search(
             r"must (keep its flags until clear is 1|clear its acc|have the registers state, and )", evidence
         )
+        return
+    if (name, flag) in NEVER_SET and kind != "always":
+        assert evidence.verdict == EQUAL
         return
     assert evidence.verdict == DIFFERENT
     assert evidence.counterexamples
