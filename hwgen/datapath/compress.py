@@ -92,7 +92,7 @@ def _compressed(
     rows: list[list[Value]] = [[] for _ in range(count)]
     for place, column in enumerate(columns):
         for number in itertools.count():
-            if len(column) <= count and not isinstance(column[0][1], Const):
+            if len(column) <= count and not (len(column) > 1 and isinstance(column[0][1], Const)):
                 break
             column.sort(key=lambda bit: bit[0])
             size = 2 if early_halves and number == 0 and len(column) % 2 else 3

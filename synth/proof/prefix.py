@@ -6,7 +6,7 @@ from dataclasses import replace
 from synth.proof.adders import LinearForm
 from synth.proof.bits import cat
 from synth.proof.dot import ExactDotProof
-from synth.proof.gates import CARRY, SUM, Gate, Netlist, NotShownError
+from synth.proof.gates import CARRY, INVERTER, SUM, Gate, Netlist, NotShownError
 from synth.proof.solver import Solver
 from synth.proof.twofold import full_adders, linear_form_of_rows
 
@@ -39,6 +39,7 @@ class PrefixDotProof(ExactDotProof):
             raise NotShownError("the nets of the parallel prefix are shorter than the sum")
         adders = full_adders(self.netlist)
         _check_apart(adders, half, generate)
+        _check_passes(self.netlist, half, generate, propagate)
         self._check_prefix(total, half, generate, propagate)
         netlist, word = _chained(adders, half, (0, *generate))
         _CompressedProof(self.design, netlist)._check_word(word)
@@ -74,6 +75,18 @@ def _check_apart(netlist: Netlist, half: Sequence[int], generate: Sequence[int])
         is_half_adder = 0 in pins and (gate, other) == (Gate(SUM, pins), Gate(CARRY, pins))
         if not (0 in (bit, carry) or is_half_adder or gate == Gate("NOT", (carry,))):
             raise NotShownError(f"the half sum and the carry of place {place} may both be 1")
+
+
+def _check_passes(netlist: Netlist, half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]) -> None:
+    """Show that a carry passes, from place 1 on, if and only if the half sum or the carry of the place is 1."""
+    gates = dict(enumerate(netlist.gates, netlist.first_gate))
+    for place, (bit, carry, passes) in enumerate(zip(half[1:], generate[1:], propagate, strict=False), 1):
+        pins = gates[bit].pins if bit in gates else ()
+        kinds = [(gates[net].kind, {*gates[net].pins}) for net in (bit, carry, passes) if net in gates]
+        is_either = kinds == [(kind, {*pins}) for kind in ("XOR", "AND", "OR")]
+        is_inverse = passes == 1 and bit in gates and gates[bit] == Gate(INVERTER, (carry,))
+        if not (is_either or is_inverse or (passes == bit and carry == 0) or (passes == carry and bit == 0)):
+            raise NotShownError(f"place {place} may pass another carry than its half sum and its carry say")
 
 
 def _chained(netlist: Netlist, first: Sequence[int], second: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:

@@ -340,6 +340,7 @@ TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 WORD = build("mac", "e2m1", random_bits=3, flags=True, **WORDS)
 WORD_AND_GAP = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **WORDS)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
+FAST_EXACT = build("dot", "e2m1", accumulator="exact", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 
 
@@ -369,6 +370,8 @@ FAULTS = {
         r"\1(\2) ^ (products_sum == 3 & &acc_in[6:0]);",
     ),
     "a fraction beforehand": (FAST, r"(fraction_plus_1 = )([^;]+);", r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);"),
+    "a carry that passes": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) & ~4;"),
+    "a carry that always passes": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) | 4;"),
     "a magnitude in no time": (FAST_BLOCK, r"(products_magnitude_carries = )([^;]+);", r"\1(\2) & ~(&a & &b[2:0]);"),
     "a place from above": (
         FAST_BLOCK,
