@@ -57,7 +57,7 @@ def _write(designs: Sequence[Design], output: str) -> int:
 
     for design in designs:
         if design.kind in TEMPLATES and is_taken(design.name):
-            problem = f"name {design.name!r} is a word of C or C++, or of a header that its model includes"
+            problem = f"name {design.name!r} is a word of C or C++, or of their libraries"
             raise BadValue(None, f"{problem}; choose another one")
     parent = Path(output)
     with about("-o"):
@@ -77,14 +77,16 @@ def _write(designs: Sequence[Design], output: str) -> int:
 
 
 def _check_modules(designs: Sequence[Design], bundles: Sequence[Mapping[str, str]]) -> None:
-    """Refuse a name that a module in another bundle has; some file systems do not distinguish cases."""
+    """Refuse a name that a module in another bundle has, or its model; file systems may not distinguish cases."""
     numbers = {design.name.lower(): number for number, design in enumerate(designs, 1)}
     for owner, bundle in enumerate(bundles, 1):
         for path, text in bundle.items():
-            for name in _MODULE.findall(text) if path.endswith(".v") else ():
+            names = rf"\b{designs[owner - 1].name}_\w+" if path.startswith("model/") else _MODULE
+            for name in re.findall(names, text) if path.endswith((".v", ".h", ".c")) else ():
                 number = numbers.get(name.lower(), owner)
                 if number != owner:
-                    taken = f"is that of a module in the bundle of module {owner}"
+                    part = "part of the model" if path.startswith("model/") else "module in the bundle"
+                    taken = f"is that of a {part} of module {owner}"
                     chosen = designs[number - 1].name
                     raise BadValue(None, f"module {number}: name {chosen!r} {taken}; choose another one")
 

@@ -101,6 +101,13 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
         ),
         *(
             (
+                "".join(f'[[module]]\nblock = "mac"\nformat = "hif8"\nname = "{name}"\n' for name in ("x", other)),
+                f"module 2: name '{other}' is that of a part of the model of module 1; choose another one",
+            )
+            for other in ("x_dpi", "x_core")
+        ),
+        *(
+            (
                 '[[module]]\nblock = "tile"\nformat = "e2m1"\nrows = 1\ncolumns = 1\naccumulator = "exact"\n'
                 f'to = "binary16"\nname = "t"\n[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{part}"',
                 f"module 2: name '{part}' is that of a module in the bundle of module 1; choose another one",
@@ -135,10 +142,10 @@ def test_refusals(tmp_path, capsys, text, sentence):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("name", ["double", "uint8_t", "template", "main"])
+@pytest.mark.parametrize("name", ["double", "uint8_t", "template", "main", "SIZE_MAX", "quick_exit", "round", "_"])
 def test_a_word_of_c_is_no_name(tmp_path, capsys, name):
     assert main(["generate", "mac", "--format", "e2m1", "--name", name, "-o", str(tmp_path)]) == 2
-    sentence = f"name '{name}' is a word of C or C++, or of a header that its model includes; choose another one"
+    sentence = f"name '{name}' is a word of C or C++, or of their libraries; choose another one"
     assert capsys.readouterr().err == f"hwgen: {sentence}\n"
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
@@ -15,6 +16,7 @@ from golden.refusal import Refusal, past_checking
 from hwgen.blocks.catalog import BLOCKS, build
 from hwgen.coverage.suite import suite
 from hwgen.model.files import TEMPLATES, files
+from hwgen.model.words import is_taken
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import reference
 from hwgen.reference.reference import ClockedReference
@@ -116,6 +118,13 @@ FEW = [
     build("quantizer", "e2m1", lanes=3, source="bfloat16", policy="even"),
     build("amax", "e2m1", source="int8", lanes=2, nan="ignore", stages=1),
     build("random", lanes=5, random_bits=13, width=48),
+    build("readout", "posit8_2", "hif8", target="posit8_0", terms=1024, rounding="ties_to_even", stages=1),
+    build("readout", "e2m1", target="binary32", result_scale_bits=4, stages=2),
+    build("decoder", "hif8", target="unpacked", stages=1, reset="none"),
+    build("encoder", "hif8", source="binary16", rounding="stochastic", random_bits=9, flags=True, stages=2),
+    build("quantizer", "e2m1", lanes=3, source="bfloat16", rounding="stochastic", stages=1, clock_enable=True),
+    build("mac", "e2m1", flags=True, stages=1),
+    build("dot", "e2m1", lanes=3, accumulator="none", target="binary16", flags=True, stages=2),
 ]
 
 
@@ -200,6 +209,34 @@ def test_names_that_begin_with_the_letter_of_the_templates_are_kept(tmp_path):
 def test_names_that_differ_in_case_only_have_two_guards():
     guards = [files(BLOCKS["mac"].design("e2m1", name=name))[f"model/{name}.h"] for name in ("Mac", "mAC")]
     assert len({text.partition("#ifndef ")[2].split()[0] for text in guards}) == 2
+
+
+COMMON = """
+uint off_t select random WNOHANG htobe16 alloca SIZE_MAX WCHAR_MAX PTRDIFF_MAX SIG_ATOMIC_MIN MB_CUR_MAX quick_exit
+aligned_alloc exp log fma fmaf round lround log2 sin ldexp index printf memcpy isnan gamma abs s _ x in out acc amax
+"""
+"""Names that libraries of C or the model's text have."""
+
+
+@NEEDS_C
+@pytest.mark.parametrize("flags", [STRICT, ("-Wall", "-Wextra", "-Werror")], ids=["strict", "gnu"])
+def test_every_name_that_is_not_refused_compiles(flags, tmp_path):
+    """Also those with which, and an underscore, the name of an argument or a variable begins."""
+    for kind in TEMPLATES:
+        core = next(design for design in FEW if design.kind == kind and (design.is_clocked or kind in ("mac", "dot")))
+        ports = {port.name for port in core.ports}
+        names = {name[:place] for name in ports for place in range(len(name)) if name[place] == "_"}
+        names |= set(COMMON.split()) if kind in ("mac", "pe") else {"s"}
+        (tmp_path / kind / "model").mkdir(parents=True)
+        for name in (name for name in names - ports if not is_taken(name)):
+            for path, text in files(replace(core, given_name=name)).items():
+                (tmp_path / kind / path).write_text(text)
+    sources = sorted(tmp_path.rglob("*.c"))
+    assert len(sources) > 30
+    for compiler in COMPILERS:
+        words = [*compiler, *flags, "-fsyntax-only", *sources]
+        process = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert process.returncode == 0, process.stderr
 
 
 FAULTS = [

@@ -1,7 +1,7 @@
 % set fmt = core.source
 ${ decoding("bits", fmt) }
 % include "scale.h"
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   uint32_t code = (uint32_t)in->amax_in[0];
   M_code largest = M_decode_bits(code);
   for (int lane = 0; lane < ${ core.lanes }; lane++) {

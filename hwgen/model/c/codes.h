@@ -23,7 +23,7 @@ static inline int M_reaches(M_number x, const M_step *step, uint64_t threshold, 
 % set no_value = replacements(fmt, rounding, overflow)
 % set minus_inf = with_sign(fmt, no_value.minus_inf)
 /* The code of a number; bits are the source's, and each lane has a random word. */
-static inline uint32_t M_encode(M_number x, const M_in *in, uint32_t bits, int lane, int *flags) {
+static inline uint32_t M_encode(M_number x, const M_inputs *in, uint32_t bits, int lane, int *flags) {
   const M_number normal = ${ number(fmt.smallest_normal) };
   (void)in, (void)lane, (void)bits;
   if (x.kind == M_NAN) {

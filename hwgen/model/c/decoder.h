@@ -1,5 +1,5 @@
 ${ decoding("code", core.fmt) }
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   M_code x = M_decode_code((uint32_t)in->code[0]);
   M_number y = M_number_of(x);
 % if core.target == "unpacked"

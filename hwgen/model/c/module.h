@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 % include "number.h"
-% for struct, widths in (("in", model.arguments), ("out", model.results))
+% for struct, widths in (("inputs", model.arguments), ("outputs", model.results))
 typedef struct {<% for field in widths %> uint64_t ${ field }[${ words(widths[field]) }];<% endfor %> } M_${ struct };
 % endfor
 
@@ -31,9 +31,9 @@ static inline void M_reset(M_state *s) { s->word = ${ "%#x" % register.random_se
 % if design.is_clocked and not register
 % set is_element, interleave = "clear" in names, core.interleave|default(1)
 % set delay = design.stages + is_element|int
-typedef struct { M_out sums[${ interleave }], coming[${ delay }]; uint8_t valid[${ delay }]; int time; } M_state;
+typedef struct { M_outputs sums[${ interleave }], coming[${ delay }]; uint8_t valid[${ delay }]; int time; } M_state;
 
-static const M_out M_cleared = { { ${ cleared|join(" }, { ") } } };
+static const M_outputs M_cleared = { { ${ cleared|join(" }, { ") } } };
 
 static inline void M_reset(M_state *s) {
   for (int i = 0; i < ${ interleave }; i++) s->sums[i] = M_cleared;
@@ -43,8 +43,8 @@ static inline void M_reset(M_state *s) {
 
 % endif
 static inline ${ kind(returned) if returned else "void" } ${ name }(${ self }${ ports|map("argument")|join(", ") }) {
-  M_in in = { ${ (["{ 0 }"] * model.arguments|length)|join(", ") } };
-  M_out out = { ${ (["{ 0 }"] * model.results|length)|join(", ") } };
+  M_inputs in = { ${ (["{ 0 }"] * model.arguments|length)|join(", ") } };
+  M_outputs out = { ${ (["{ 0 }"] * model.results|length)|join(", ") } };
 % for port in ports if port.name in loads|map(attribute=3)
 % if port.width <= 64
   const uint64_t ${ port.name }_[1] = { ${ port.name } };
@@ -79,7 +79,7 @@ static inline ${ kind(returned) if returned else "void" } ${ name }(${ self }${ 
 <% if "rst" in names %>  if (rst) M_reset(s);
   else<% else %> <% endif %><% if "enable" in names and not is_element %> if (enable)<% endif %> {
 % if is_element
-    M_out before = clear ? M_cleared : s->sums[s->time], next = before;
+    M_outputs before = clear ? M_cleared : s->sums[s->time], next = before;
     if (enable) {
       for (int i = 0; i < ${ words(model.arguments[model.before]) }; i++)
         in.${ model.before }[i] = before.${ model.after }[i];
@@ -90,7 +90,7 @@ static inline ${ kind(returned) if returned else "void" } ${ name }(${ self }${ 
     }
     s->sums[s->time] = next, s->time = (s->time + 1) % ${ interleave };
 % else
-    M_out next = M_cleared;
+    M_outputs next = M_cleared;
     M_core(&in, &next);
     if (!in_valid) next = M_cleared;
 % endif

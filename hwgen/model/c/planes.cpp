@@ -25,8 +25,8 @@ extern "C" void planes(const uint64_t *in, uint64_t *out, size_t words) {
     for (int i = 0; i < 8 * M_INS; i++) M_exchange(cases[0] + 64 * i);
     for (int i = 0; i < 512; i++) {
       uint64_t word[M_INS], result[M_OUTS] = { };
-      M_in x;
-      M_out y = { };
+      M_inputs x;
+      M_outputs y = { };
       for (int j = 0; j < M_INS; j++) word[j] = cases[j][i];
 % for field, index, place, count in pieces(model.arguments)
       x.${ field }[${ index }] = M_get(word, ${ place }, ${ count });

@@ -3,7 +3,7 @@
 ${ decoding("bits", source) }
 % include "codes.h"
 % include "scale.h"
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   uint32_t peak = 0, bits[${ core.lanes }];
   int flags;
   for (int lane = 0; lane < ${ core.lanes }; lane++) {

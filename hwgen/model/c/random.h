@@ -9,7 +9,7 @@ static inline uint64_t M_words(uint64_t state, uint64_t *words) {
 }
 
 % if design.kind == "random"
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   out->state_after[0] = M_words(in->state[0], out->random);
 }
 

@@ -6,7 +6,7 @@
 % set random_bits = core.random_bits
 % include "codes.h"
 % endif
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   M_number x = M_value(M_value_of(in->acc));
   int specials = (int)M_get(in->acc, ${ unit.value_width }, 3);
 % if core.scale_bits
@@ -23,5 +23,5 @@ static inline void M_core(const M_in *in, M_out *out) {
 % if core.zero == "positive" and target.has_negative_zero
   if (bits == ${ target.sign_bit }) bits = 0;
 % endif
-  out->${ outputs[0].name }[0] = bits;
+  out->${ model.results|first }[0] = bits;
 }

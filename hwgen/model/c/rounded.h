@@ -48,7 +48,7 @@ static inline uint32_t M_drawn(M_number x, uint64_t threshold) {
 
 % endif
 /* The rounded sum of addends, which are cut kept bits below the largest unless kept is 0. */
-static inline uint32_t M_sum(const M_in *in, const M_code *p, int count, int kept, int *flags) {
+static inline uint32_t M_sum(const M_inputs *in, const M_code *p, int count, int kept, int *flags) {
   (void)in;
   M_number exact = { 0, M_NONE, 0, M_FINITE };
   int kinds = 0, seen = 0, first = ${ "count - 1" if has_acc else 0 };
@@ -85,7 +85,7 @@ static inline uint32_t M_sum(const M_in *in, const M_code *p, int count, int kep
 }
 
 /* ${ "The accumulator plus all" if has_acc else "The sum of the" } products. */
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   M_code p[${ lanes + has_acc|int }];
   int flags = 0;
   M_products(in, p);

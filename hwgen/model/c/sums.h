@@ -19,7 +19,7 @@ static inline M_code M_product(M_code a, M_code b, M_code f) {
   return p;
 }
 
-static inline void M_products(const M_in *in, M_code *p) {
+static inline void M_products(const M_inputs *in, M_code *p) {
   const M_code one = { 1, 0, 0, 0, M_FINITE };
   M_code factor = one;
 % if options.block_scale
@@ -39,7 +39,7 @@ static inline void M_products(const M_in *in, M_code *p) {
 % else
 % include "fixed.h"
 /* The accumulator plus all products, without rounding. */
-static inline void M_core(const M_in *in, M_out *out) {
+static inline void M_core(const M_inputs *in, M_outputs *out) {
   M_code p[${ lanes }];
   M_fixed total = M_value_of(in->acc_in);
   int seen = (int)M_get(in->acc_in, ${ width }, 3), flags = 0;
