@@ -518,6 +518,37 @@ def test_a_name_that_is_too_long_for_files_is_refused(length, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["generate", "mac", "--format", "pipe.toml"],
+        ["generate", "mac", "--format=hif8+pipe.toml"],
+        ["table", "pipe.toml"],
+        ["build", "pipe.toml"],
+        ["sweep", "pipe.toml"],
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_is_no_toml_file(words, tmp_path, monkeypatch, capsys):
+    os.mkfifo(tmp_path / "pipe.toml")
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert capsys.readouterr().err == "hwgen: 'pipe.toml' is a pipe; a TOML file must be a regular file\n"
+
+
+@pytest.mark.parametrize("name", ["a" * 5000 + ".toml", "a\0.toml"], ids=["long", "null"])
+def test_a_path_that_no_file_can_have_is_refused(name, capsys):
+    assert main(["table", name]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+
+
+def test_an_output_without_a_name_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main([*GENERATE, "-o", ""]) == 2
+    assert capsys.readouterr().err == "hwgen: -o must be a folder, not ''\n"
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_output_that_is_a_file_is_refused(tmp_path, capsys):
     (tmp_path / "taken").write_text("x")
     assert main([*GENERATE, "-o", str(tmp_path / "taken")]) == 2
