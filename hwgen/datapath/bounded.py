@@ -26,7 +26,7 @@ from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.normalize import Normalized, RoundedTotal, anticipated, rounded_total
 from hwgen.datapath.product import Scale
 from hwgen.datapath.rows import SumShape, chained, moved_up, sum_of_products
-from hwgen.datapath.sums import Sum, specials
+from hwgen.datapath.sums import Specials, Sum, specials
 from hwgen.netlist.book import chapter
 
 MAX_SECOND_STEP = 8
@@ -151,36 +151,51 @@ class _Aligned:
 
 def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
     """The sum in a bounded frame: add, normalize and round; with ``positive`` a zero is +0."""
-    rows = [lane.row for lane in lanes]
     if frame.goal == SPEED:
-        aligned = _aligned_in_full(m, frame, acc)
-        finite, is_zero, products_sum = _rounded_in_full(m, frame, rows, aligned)
-    else:
-        products_sum = sum_of_products(m, rows, frame)
-        aligned = _aligned(m, frame, acc)
-        finite, is_zero = _rounded(m, frame, products_sum, aligned)
-    k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
+        return _sum_in_full(m, lanes, frame, acc, positive)
+    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
+    aligned = _aligned(m, frame, acc)
+    finite, is_zero = _rounded(m, frame, products_sum, aligned)
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
-    special = specials(
-        m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=True
-    )  # it dominates: it is its own result
-    is_acc = (~any_sum if frame.goal != SPEED else ~(any_sum | aligned.keeps_level)) | aligned.dominates
+    special = _specials(m, lanes, frame, acc)
+    is_acc = ~any_sum | aligned.dominates
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
     choose_sum = named(m, "choose_sum", ~(is_acc | special.force | is_zero))
-    width = k + exponent_bits
-    number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
-    code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
-
-    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
-    acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
-    sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
-    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    body = finite.body & choose_sum.replicate(len(acc) - 1)
+    bits = _joined(m, lanes, frame, acc, special, (choose_acc, choose_sum), body, finite.negative, positive)
     inexact = any_sum & (aligned.dominates | finite.lost) & special.finite
-    bits = Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
     never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
     return Sum(bits, never, inexact, invalid=special.invalid, finite=special.finite)
+
+
+def _specials(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value) -> Specials:
+    products = [lane.product for lane in lanes]
+    # an infinite accumulator dominates: it is its own result
+    return specials(m, products, frame.product, acc, frame.target.fraction_bits, Scale.none(), acc_passes=True)
+
+
+def _joined(
+    m: Module,
+    lanes: Sequence[Lane],
+    frame: BoundedShape,
+    acc: Value,
+    special: Specials,
+    chosen: tuple[Value, Value],
+    body: Value,
+    negative: Value,
+    positive: bool,
+) -> Value:
+    """The result: the accumulator or the sum, whichever is ``chosen``, or a special; the ``body`` is 0 otherwise."""
+    k, exponent_bits, (choose_acc, choose_sum) = frame.target.fraction_bits, frame.target.exponent_bits, chosen
+    number = (acc[:-1] & choose_acc.replicate(k + exponent_bits)) | body
+    code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
+    acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
+    sum_sign = named(m, "sum_sign", negative ^ acc[-1])
+    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    return Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
 
 
 def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
@@ -244,27 +259,35 @@ def _aligned_in_full(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
     return _Aligned(named(m, "acc_in_frame", moved[frame.tail :]), sticky, is_whole, dominates)
 
 
-def _rounded_in_full(
-    m: Module, frame: BoundedShape, rows: Sequence[Value], aligned: _Aligned
-) -> tuple[RoundedTotal, Value, Value]:
-    """The rounded sum, whether it is 0, and its bits from the last one of the products on.
+def _sum_in_full(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
+    """The sum in the full frame, in which the accumulator is one more row.
 
-    These are the products' sum if the accumulator dominates, or if something of it is below the frame.
+    Its bits from the last one of the products on are the products' sum if the accumulator dominates, or if something of
+    it is below the frame. Otherwise the accumulator needs no choice where they are 0: it is the sum.
     """
-    target, bits, low = frame.target, frame.target.exponent_bits, frame.raised
-    acc, constant = extended(aligned.magnitude[low:], frame.full_bits - low + 1), -frame.lanes << frame.product_bits
-    total, places = prefix_sum(m, "total", [(0, row) for row in rows], constant, acc, len(acc), PRODUCTS)
+    target, bits, low, rows = frame.target, frame.target.exponent_bits, frame.raised, [(0, lane.row) for lane in lanes]
+    aligned = _aligned_in_full(m, frame, acc)
+    row, constant = extended(aligned.magnitude[low:], frame.full_bits - low + 1), -frame.lanes << frame.product_bits
+    total, places = prefix_sum(m, "total", rows, constant, row, len(row), PRODUCTS)
+    whole, marks = Cat(aligned.magnitude[:low], total), anticipated(m, places, aligned.magnitude[:low])
+
+    chapter(m, "Specials: the accumulator as result, infinities and NaN")
+    any_sum = named(m, "any_sum", total.any())
+    special = _specials(m, lanes, frame, acc)
+    is_acc = ~(any_sum | aligned.keeps_level) | aligned.dominates
+    choose_acc = named(m, "choose_acc", is_acc & ~special.force)
+    choose_sum = named(m, "choose_sum", ~(is_acc | special.force) & (any_sum | aligned.magnitude[:low].any()))
     lowest = frame.lsb_exponent - low + frame.full_bits - 1 + target.bias - 1
 
     def exponent_less_1(first: Normalized) -> Value:
         return named(m, "exponent_less_1", (first.room + (lowest - first.most) % (1 << bits))[:bits])
 
-    whole = Cat(aligned.magnitude[:low], total)
-    marks = anticipated(m, places, aligned.magnitude[:low])
-    rounding = [frame.full_bits - 1], frame.precision, exponent_less_1, bits
+    rounding = [frame.full_bits - 1], frame.precision, exponent_less_1, bits, choose_sum
     rounded = rounded_total(m, whole, marks, aligned.sticky, *rounding)
-    is_zero = named(m, "total_is_zero", ~(rounded.leading_one | rounded.negative))
-    return replace(rounded, body=named(m, "rounded", rounded.body)), is_zero, total
+    body = named(m, "rounded", rounded.body)
+    result = _joined(m, lanes, frame, acc, special, (choose_acc, choose_sum), body, rounded.negative, positive)
+    inexact = any_sum & (aligned.dominates | rounded.lost) & special.finite
+    return Sum(result, Const(0, 1), inexact, invalid=special.invalid, finite=special.finite)
 
 
 @dataclass(frozen=True)

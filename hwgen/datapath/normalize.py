@@ -3,8 +3,8 @@
 For area, each stage looks for the first 1 in the value that the stage before it leaves. For speed, the first 1 is found
 beside the shift, or even beside the addition in front of it: it is known of every place beforehand whether a 1 is in it
 or above. The last of these bits in the front half says whether a stage moves the value, and half of them remain. So a
-stage takes no longer than a multiplexer. Sums that are rounded have two stages only, which choose a group of places, and
-a place in it.
+stage takes no longer than a multiplexer. Sums that are rounded have two stages only: one chooses a group of places, the
+other one of these.
 """
 
 from collections.abc import Callable, Sequence
@@ -254,19 +254,21 @@ def rounded_total(
     precision: int,
     exponent_less_1: Callable[[Normalized], Value],
     bits: int,
+    keep: Value | None = None,
 ) -> RoundedTotal:
     """Normalize a sum in two's complement and round it to nearest, ties to even.
 
-    For speed there are marks of its first bit, see :func:`anticipated`; ``sticky`` says whether there are any ones below.
-    ``steps`` are the places that the stages move: the powers of two up to one of them, each once or twice, the largest
-    first. A number moves by no more than their sum. The target's significand has ``precision`` bits, its exponent field
-    has ``bits``. ``exponent_less_1`` gives that field less 1 of a number that has been normalized and has its first 1.
+    For speed there are ``marks`` of its first bit, see :func:`anticipated`, and the body is 0 unless ``keep`` is 1.
+    ``sticky`` says whether there are any ones below. ``steps`` are the places that the stages move: the powers of two
+    up to one of them, each once or twice, the largest first. A number moves by no more than their sum. The target's
+    significand has ``precision`` bits, its exponent field has ``bits``. ``exponent_less_1`` gives that field less 1 of
+    a number that has been normalized and has its first 1.
     """
     negative = named(m, "total_negative", total[-1])
     if marks is not None:
         most = min(sum(steps), len(total) - 2)
         moved = _at_once(m, marks, total, sticky, most, precision)
-        return _rounded_at_once(m, *moved, negative, exponent_less_1, bits)
+        return _rounded_at_once(m, *moved, negative, exponent_less_1, bits, keep)
     first = _step_by_step(m, total[:-1], negative, sticky, steps, precision)
     kept, up, lost = _rounded_magnitude(m, first, negative)
     field = exponent_less_1(first)
@@ -296,6 +298,7 @@ def _rounded_at_once(
     negative: Value,
     exponent_less_1: Callable[[Normalized], Value],
     bits: int,
+    keep: Value | None,
 ) -> RoundedTotal:
     """The rounded number in both places that it may have: what comes late chooses one of four fractions.
 
@@ -320,8 +323,12 @@ def _rounded_at_once(
         fraction = value[2 - moves : len(value) - 1 - moves]
         low, high = (Mux(value[-1 - moves], exponents[n + 1], exponents[n]) for n in (1 - moves, 2 - moves))
         bodies += [Cat(fraction, low), Cat(fraction ^ carries[:-1], Mux(carries[-1], high, low))]
-    is_body = named(m, "result_is_body", Cat(*(item for moves in (0, 1) for item in (~up[moves], up[moves]))))
-    is_body = Cat(~once_more, ~once_more, once_more, once_more) & is_body
+    again, ups = (~once_more, once_more), [(~up[moves], up[moves]) for moves in (0, 1)]
+    if keep is not None:
+        again = again[0] & keep, again[1] & keep
+    is_body = named(
+        m, "result_is_body", Cat(place & own for place, both in zip(again, ups, strict=True) for own in both)
+    )
     body = _chosen(is_body, [named(m, f"body_{place}", item) for place, item in enumerate(bodies)])
     leading_one = named(m, "leading_one", Mux(once_more, value[-2], value[-1]))
     return RoundedTotal(negative, body, leading_one, Mux(once_more, lost[1], lost[0]))
