@@ -6,7 +6,7 @@ The values and every width in the hardware are derived from the rows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -88,6 +88,9 @@ class Format:
                 object.__setattr__(self, argument, tuple(check_choice(argument, word, tuple(kind)) for word in words))
         check_fields(self)
         check_values(self)
+
+    def __getstate__(self) -> dict[str, Any]:  # tables that are cached need not be copied, and some cannot be pickled
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @property
     def identifier(self) -> str:

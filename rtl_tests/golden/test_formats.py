@@ -1,6 +1,7 @@
 """The values of every format, against other implementations, the papers' equations and the papers' tables."""
 
 import dataclasses
+import pickle
 
 import en_dtypes
 import gfloat
@@ -258,6 +259,15 @@ def test_a_format_is_immutable_hashable_and_its_tables_read_only():
     with pytest.raises(ValueError, match=r"^assignment destination is read-only$"):
         fmt.values[0] = 1
     assert len({fmt, golden.get("hif8"), golden.get("e5m2b1")}) == 2
+
+
+@pytest.mark.parametrize("name", golden.names())
+def test_a_format_whose_tables_were_made_can_be_pickled(name):
+    fmt = golden.get(name)
+    assert fmt.binades
+    copy = pickle.loads(pickle.dumps(fmt))
+    assert copy == fmt
+    np.testing.assert_array_equal(copy.values, fmt.values)
 
 
 def test_decode_keeps_the_shape():
