@@ -1,7 +1,7 @@
 """The files ``model/NAME.h``, ``NAME_dpi.sv`` and ``NAME_dpi.c``: a model of a module in C99.
 
 Templates in the folder ``c`` have the rules of the specification; here are the ports of the module, and the constants
-of sums. In all texts ``M_`` stands for the module's name and an underscore.
+of sums. In all templates ``M_`` stands for the module's name and an underscore.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from importlib.resources import files as resources
 from itertools import accumulate, groupby
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from golden import WIDE, Rounding
 from golden.arithmetic.blocks import element_exponent, first_rounded_up
@@ -49,13 +50,17 @@ def planes(design: Design) -> str:
 
 
 def _text(design: Design, file: str) -> str:
-    text = _environment().get_template(file).render(_context(design))
-    return re.sub(r"\bM_", f"{design.name}_", text)
+    return _environment().get_template(file).render(_context(design)).replace(tables.M, f"{design.name}_")
+
+
+def _template(file: str) -> str:
+    """The text of a template, where no ``M_`` can be part of a name that the user has chosen."""
+    return re.sub(r"\bM_", tables.M, resources("hwgen.model").joinpath("c", file).read_text(encoding="utf-8"))
 
 
 @cache
 def _environment() -> Environment:
-    marks, loader = ("<%", "%>", "${", "}", "<#", "#>", "%"), PackageLoader("hwgen.model", "c")
+    marks, loader = ("<%", "%>", "${", "}", "<#", "#>", "%"), FunctionLoader(_template)
     environment = Environment(*marks, loader=loader, undefined=StrictUndefined, keep_trailing_newline=True)
     functions: list[Any] = [replacements, with_sign, wide, element_exponent, first_rounded_up, words, pieces]
     functions += [kind, sv_argument]
@@ -109,7 +114,9 @@ def _sum(core: Any) -> dict[str, Any]:
     if unit is not None:
         return {**constants, "limbs": (unit.value_width + 8) // 64 + 1}
     state, kept = options.state, bulk_bits(lanes) if is_bulk else aligned_bits(options.accumulator) or 0
+    mode = state.roundings[0] if options.random_bits is None else Rounding.STOCHASTIC
     # of two addends, one is cut only where the other one's last bit is above it by more than the result's precision
+    result_bits = state.fraction_bits + (options.random_bits or 0)
     bits = sum(max(row.fraction_bits for row in fmt.rows) + 1 for fmt in (a, b)) + options.spare_bits
     top = max(a.exponent_range[1] + b.exponent_range[1] + 2 + options.factor_exponents[1], state.bias + 1)
     return {
@@ -118,9 +125,9 @@ def _sum(core: Any) -> dict[str, Any]:
         "state": state,
         "is_bulk": is_bulk,
         "kept": kept,
-        "mode": Rounding.TO_ODD if is_bulk else Rounding.TOWARD_ZERO if kept else state.roundings[0],
+        "mode": Rounding.TO_ODD if is_bulk else Rounding.TOWARD_ZERO if kept else mode,
         "pack_bits": min(kept, state.fraction_bits) if kept and not is_bulk else state.fraction_bits,
-        "is_short": is_bulk or (lanes == 1 and max(bits, state.fraction_bits) + state.fraction_bits + 8 <= SHORT),
+        "is_short": is_bulk or (lanes == 1 and max(bits, state.fraction_bits) + result_bits + 8 <= SHORT),
     }
 
 

@@ -8,20 +8,23 @@ import numpy as np
 
 from golden import WIDE, Format, Kind, Rounding, WideFormat
 
+M = "\x1a"
+"""Stands for the module's name and an underscore; it is no part of any name. Templates are written with ``M_``."""
+
 _KINDS = {Kind.INF: 1, Kind.NAN: 2}
 
 
 def decoding(name: str, fmt: Format) -> str:
     """The function ``M_decode_NAME``, from codes to what they stand for, by fields or by a table of all codes."""
-    function = f"static inline M_code M_decode_{name}(uint32_t code) {{ return %s; }}\n"
+    function = f"static inline {M}code {M}decode_{name}(uint32_t code) {{ return %s; }}\n"
     if fmt.name in WIDE:
-        fields = f"static const M_format M_{name}_format = {wide_format(fmt)};\n"
-        return fields + function % f"M_unpack(code, M_{name}_format)"
+        fields = f"static const {M}format {M}{name}_format = {wide_format(fmt)};\n"
+        return fields + function % f"{M}unpack(code, {M}{name}_format)"
     entries = list(_entries(fmt))
     rows = ",\n  ".join(", ".join(entries[place : place + 6]) for place in range(0, len(entries), 6))
     comment = f"/* {fmt.name}: n, e, row, sign, kind of every code */\n"
-    table = f"static const M_code M_{name}_codes[{1 << fmt.width}] = {{\n  {rows}\n}};\n"
-    return comment + table + function % f"M_{name}_codes[code]"
+    table = f"static const {M}code {M}{name}_codes[{1 << fmt.width}] = {{\n  {rows}\n}};\n"
+    return comment + table + function % f"{M}{name}_codes[code]"
 
 
 def wide_format(fmt: Format) -> str:
@@ -49,7 +52,7 @@ def _entries(fmt: Format) -> Iterator[str]:
 def number(value: float) -> str:
     """The initializer of an ``M_number`` that is not negative."""
     fraction, exponent = np.frexp(value)
-    return f"{{ {int(np.ldexp(fraction, 53)) << 11:#x}u, {int(exponent) - 1 if value else 'M_NONE'}, 0, M_FINITE }}"
+    return f"{{ {int(np.ldexp(fraction, 53)) << 11:#x}u, {int(exponent) - 1 if value else M + 'NONE'}, 0, {M}FINITE }}"
 
 
 def flush(fmt: Format, rounding: Rounding) -> float:

@@ -21,6 +21,7 @@ from hwgen.reference.reference import ClockedReference
 from hwgen.reference.trace import CARE
 from hwgen.simulate.simulators import verilator_environment
 from rtl_tests.support.blocks import generator, texts
+from rtl_tests.support.toys import TOML_FORMAT
 
 COMPILERS = [[path] for path in map(shutil.which, ("gcc", "clang")) if path]
 if find_spec("ziglang"):  # it has Clang
@@ -106,6 +107,9 @@ FEW = [
     build("dot", "ocp_e4m3+ocp_e5m2", "hif8", lanes=5, flags=True),
     build("dot", "ocp_e5m2", lanes=4, accumulator="rvbna", flags=True),
     build("dot", "ocp_e4m3", lanes=3, accumulator="aligned13", block_scale="e8m0", flags=True),
+    build("dot", "ocp_e4m3", lanes=3, accumulator="none", target="dlfloat16", flags=True),
+    build("mac", "ocp_e5m2", accumulator_rounding="stochastic", random_bits=9, flags=True),
+    build("pe", "e5m2b1", accumulator="dlfloat16", accumulator_rounding="stochastic", random_bits=32, flags=True),
     build("pe", "e5m2b1", accumulator="dlfloat16", stages=1, flags=True),
     build("pe", "ocp_e5m2", accumulator="exact", lanes=12, stages=2, interleave=2, carry_save=True),
     build("readout", "hif8", target="e5m2b1", rounding="stochastic_b"),
@@ -132,6 +136,11 @@ def options_of(kind, name):
             for accumulator in (*wide, "exact", "aligned13", "aligned40", "rvbna"):
                 yield from ({"accumulator": accumulator, "flags": True, "scale_bits": bits, **lanes} for bits in (0, 3))
             yield {"zero": "positive", **lanes}
+            for accumulator in ("binary16", "bfloat16", "dlfloat16"):
+                words = {"accumulator": accumulator, "accumulator_rounding": "stochastic", "flags": True, **lanes}
+                yield from ({"random_bits": bits, **words} for bits in (3, 13, 32))
+            for target in wide if kind == "dot" else ():
+                yield {"accumulator": "none", "target": target, "flags": True, **lanes}
             yield {"b_format": "bfloat16", "accumulator": "binary32", "flags": True, **lanes}
             for scales in SCALES if kind == "dot" else ():
                 yield {"lanes": 9, "accumulator": "binary32", "block_scale": scales, "flags": True}
@@ -177,6 +186,20 @@ def test_all_models_of_a_format_equal_golden(name, kind, tmp_path):
 def test_every_block_that_is_generated_has_a_model():
     assert {name for name, block in BLOCKS.items() if block.generated} == set(TEMPLATES)
     assert not files(build("adder", "hif8"))
+
+
+def test_names_that_begin_with_the_letter_of_the_templates_are_kept(tmp_path):
+    (tmp_path / "M_x.toml").write_text(TOML_FORMAT.replace('"tiny"', '"M_x"'))
+    texts = files(BLOCKS["decoder"].design(tmp_path / "M_x.toml", name="M_y"))
+    assert " M_y(" in texts["model/M_y.h"]
+    assert "/* M_x: " in texts["model/M_y.h"]
+    assert '#include "M_y.h"' in texts["model/M_y_dpi.c"]
+    assert "M_y_y" not in "".join(texts.values())
+
+
+def test_names_that_differ_in_case_only_have_two_guards():
+    guards = [files(BLOCKS["mac"].design("e2m1", name=name))[f"model/{name}.h"] for name in ("Mac", "mAC")]
+    assert len({text.partition("#ifndef ")[2].split()[0] for text in guards}) == 2
 
 
 FAULTS = [

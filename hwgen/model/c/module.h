@@ -8,8 +8,8 @@
    unknown or not valid.
 % endif
 */
-#ifndef ${ name|upper }_H
-#define ${ name|upper }_H
+#ifndef ${ name }_H
+#define ${ name }_H
 #include <stdint.h>
 
 % include "number.h"

@@ -1,4 +1,5 @@
 static const M_format M_state_format = ${ wide_format(state) };
+% set has_acc = options.target is none
 
 % if not is_short
 % include "fixed.h"
@@ -34,10 +35,23 @@ static inline M_number M_total(const M_code *p, int count) {
   return x;
 }
 
+% if mode.is_stochastic
+/* Rounded toward zero, or away from it if the number reaches threshold / 2^N of the way, with random words of N bits. */
+static inline uint32_t M_drawn(M_number x, uint64_t threshold) {
+  uint32_t bits = M_pack(x, M_state_format, M_TOWARD_ZERO, ${ pack_bits });
+  M_code low = M_unpack(bits, M_state_format), gap = { 1, 0, 0, 0, M_FINITE };
+  if (low.kind) return bits;
+  if (!low.n) gap = M_unpack(1, M_state_format);
+  uint64_t n = (low.n << ${ options.random_bits }) + threshold * gap.n;
+  return bits + (M_compare(x, M_normalized(n, low.e - ${ options.random_bits }, 0, M_FINITE)) >= 0);
+}
+
+% endif
 /* The rounded sum of addends, which are cut kept bits below the largest unless kept is 0. */
-static inline uint32_t M_sum(const M_code *p, int count, int kept, int *flags) {
+static inline uint32_t M_sum(const M_in *in, const M_code *p, int count, int kept, int *flags) {
+  (void)in;
   M_number exact = { 0, M_NONE, 0, M_FINITE };
-  int kinds = 0, seen = 0, first = count - 1;
+  int kinds = 0, seen = 0, first = ${ "count - 1" if has_acc else 0 };
   M_UNROLLED
   for (int i = 0; i < count; i++) kinds |= p[i].kind;
   if (kinds) {
@@ -50,7 +64,11 @@ static inline uint32_t M_sum(const M_code *p, int count, int kept, int *flags) {
   }
   if (!kept || ${ ("flags" in names)|int }) exact = M_total(p, count);
   M_number x = kept ? M_aligned(p, count, kept, ${ is_bulk|int }) : exact;
+% if mode.is_stochastic
+  uint32_t bits = M_drawn(x, ((uint64_t)1 << ${ options.random_bits }) - in->random[0]);
+% else
   uint32_t bits = M_pack(x, M_state_format, M_${ mode.name }, ${ pack_bits });
+% endif
 % if "flags" in names or "overflow" in names
   M_code result = M_unpack(bits, M_state_format);
   if (result.kind) *flags |= M_OVERFLOW;
@@ -66,19 +84,21 @@ static inline uint32_t M_sum(const M_code *p, int count, int kept, int *flags) {
   return bits;
 }
 
-/* The accumulator plus all products. */
+/* ${ "The accumulator plus all" if has_acc else "The sum of the" } products. */
 static inline void M_core(const M_in *in, M_out *out) {
-  M_code p[${ lanes + 1 }];
+  M_code p[${ lanes + has_acc|int }];
   int flags = 0;
   M_products(in, p);
+% if has_acc
   p[${ lanes }] = M_unpack((uint32_t)in->acc_in[0], M_state_format);
+% endif
 % if is_bulk
   /* RISC-V's bulk normalization: the dot product, rounded to odd, then its sum with the accumulator, again to odd. */
   M_code two[2];
-  two[0] = M_unpack(M_sum(p, ${ lanes }, ${ kept }, &flags), M_state_format), two[1] = p[${ lanes }];
-  out->acc_out[0] = M_sum(two, 2, 0, &flags);
+  two[0] = M_unpack(M_sum(in, p, ${ lanes }, ${ kept }, &flags), M_state_format), two[1] = p[${ lanes }];
+  out->acc_out[0] = M_sum(in, two, 2, 0, &flags);
 % else
-  out->acc_out[0] = M_sum(p, ${ lanes + 1 }, ${ kept }, &flags);
+  out->acc_out[0] = M_sum(in, p, ${ lanes + has_acc|int }, ${ kept }, &flags);
 % endif
 % include "status.h"
 }
