@@ -1,6 +1,7 @@
 """The description of a module, ``NAME.json``: ports and their meanings, rules, formats, hashes, tool versions."""
 
 import hashlib
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -28,6 +29,7 @@ PIPELINE_MEANINGS = {
 def description(design: Design, verilog: str) -> dict[str, Any]:
     """The content of ``NAME.json``; its schema is docs/bundle.schema.json."""
     formats = dict.fromkeys(member for fmt in design.formats for member in fmt.members)
+    named = "" if design.given_name in (None, replace(design, given_name=None).name) else f" --name {design.name}"
     return {
         "schema": SCHEMA,
         "module": design.name,
@@ -43,7 +45,7 @@ def description(design: Design, verilog: str) -> dict[str, Any]:
         "rules": dict(design.block.rules(design.core)),
         "exact_accumulator": _exact_accumulator(design),
         "formats": [_format(fmt) for fmt in formats],
-        "command": f"hwgen generate {design.command()}",
+        "command": f"hwgen generate {design.command()}{named}",
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "tools": {"minifloat-rtl": version("minifloat-rtl"), "amaranth": version("amaranth"), "yosys": yosys.version()},
     }

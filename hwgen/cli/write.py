@@ -18,7 +18,8 @@ Keys are the options of ``hwgen generate``.
 """
 
 import argparse
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from inspect import Parameter
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from golden.tables import check_keys, check_table
 from golden.tables import read as read_table
 from hwgen.blocks.block import Block, Design
 from hwgen.cli.parser import GENERATED, design_from, design_of
-from hwgen.netlist.parts import PARTS
+
+_MODULE = re.compile(r"^\s*module\s+(\w+)", re.MULTILINE)
 
 
 def generate(arguments: argparse.Namespace) -> int:
@@ -55,12 +57,27 @@ def _write(designs: Sequence[Design], output: str) -> int:
         for design in designs:
             check_writable(parent / design.name)
     bundles = [files(design, design.verilog()) for design in designs]
+    with about("FILE"):
+        _check_modules(designs, bundles)
     with about("-o"):
         for design, bundle in zip(designs, bundles, strict=True):
             check_writable(parent / design.name, bundle)
         for design, bundle in zip(designs, bundles, strict=True):
             print(write_folder(parent, design.name, bundle) / f"{design.name}.v")
     return 0
+
+
+def _check_modules(designs: Sequence[Design], bundles: Sequence[Mapping[str, str]]) -> None:
+    """Refuse a name that a module in another bundle has; some file systems do not distinguish cases."""
+    numbers = {design.name.lower(): number for number, design in enumerate(designs, 1)}
+    for owner, bundle in enumerate(bundles, 1):
+        for path, text in bundle.items():
+            for name in _MODULE.findall(text) if path.endswith(".v") else ():
+                number = numbers.get(name.lower(), owner)
+                if number != owner:
+                    taken = f"is that of a module in the bundle of module {owner}"
+                    name = designs[number - 1].name
+                    raise BadValue(f"module {number}: name", f"{name!r} {taken}; choose another one")
 
 
 # -- batch files
@@ -82,11 +99,6 @@ def _designs(table: dict[str, Any], folder: Path) -> list[Design]:
         first = numbers.setdefault(design.name.lower(), number)
         if first != number:
             raise BadValue(f"module {number}: name", f"{design.name!r} is taken by module {first}; choose another one")
-    for number, design in enumerate(designs, 1):
-        stem, _, ending = design.name.lower().rpartition("_")
-        if ending in ("tb", "properties", *PARTS) and stem in numbers:
-            taken = f"is that of a module in the bundle of module {numbers[stem]}"
-            raise BadValue(f"module {number}: name", f"{design.name!r} {taken}; choose another one")
     return designs
 
 

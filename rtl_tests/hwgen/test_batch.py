@@ -97,6 +97,14 @@ def test_nothing_is_written_if_one_module_cannot_be(tmp_path, capsys):
             "".join(f'[[module]]\nblock = "mac"\nformat = "hif8"\nname = "{name}"\n' for name in ("x", "x_properties")),
             "module 2: name 'x_properties' is that of a module in the bundle of module 1; choose another one",
         ),
+        *(
+            (
+                '[[module]]\nblock = "tile"\nformat = "e2m1"\nrows = 1\ncolumns = 1\naccumulator = "exact"\n'
+                f'to = "binary16"\nname = "t"\n[[module]]\nblock = "decoder"\nformat = "hif8"\nname = "{part}"',
+                f"module 2: name '{part}' is that of a module in the bundle of module 1; choose another one",
+            )
+            for part in ("t_pe", "t_readout")
+        ),
         (
             '[[module]]\nblock = "mac"\nformat = "hif8"\nname = "TOP"',
             "module 1: name must not be 'TOP', which Verilator refuses as the name of a module",

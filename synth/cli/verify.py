@@ -15,6 +15,7 @@ from dataclasses import replace
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from golden.refusal import BadValue, about
@@ -25,6 +26,7 @@ from hwgen.tile.block import TileDesign
 from hwgen.tools import yosys
 from hwgen.tools.ahead import completed
 from hwgen.tools.files import check_writable, reserved, write_whole, writing
+from hwgen.tools.process import ToolError
 from hwgen.tools.progress import Progress
 from hwgen.wrapper import wrap
 from synth.area import liberty
@@ -49,6 +51,7 @@ from synth.proof.evidence import (
     write_verdicts,
 )
 from synth.proof.files import UserFile
+from synth.proof.gates import Netlist
 from synth.proof.verify import IncompleteError, Report, Subject, begin, emitted, processes, verify
 
 SECONDS = 10
@@ -68,6 +71,8 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     user = sources(arguments)
     if arguments.model and (arguments.verilog is not None or arguments.liberty):
         raise BadValue("--model", "compares the model of the bundle; it cannot be combined with --verilog or --liberty")
+    if arguments.model:
+        modelled.check_compiler()
     with about("-o"):
         check_writable(Path(arguments.output))
     libraries = [file for word in arguments.liberty for file in word.split(",")]
@@ -87,17 +92,38 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
         return _interrupted(store, subject.evidence("").name, error)
     finally:
         progress.clear()
+    record, lines, problem = evidence.record(), list(_summary(evidence, store)), None
+    if arguments.model and evidence.verdict == EQUAL:
+        record["model"], problem = _model(design, netlist, arguments.jobs)
+        count = power(record["model"]["cases"])
+        lines.append(f"  the model in C: {problem or f'equal to the module in {count} cases'}")
     if junit_path is not None:
         with about("--junit"), writing(junit_path.parent):
             junit_path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(junit_path, junit(evidence))
-    status, record, lines = int(evidence.verdict != EQUAL), evidence.record(), list(_summary(evidence, store))
-    if arguments.model and evidence.verdict == EQUAL:
-        cases, difference = modelled.compare(design, netlist, arguments.jobs)
-        status, record = int(bool(difference)), {**record, "model": {"cases": cases, "difference": difference}}
-        lines.append(f"  the model in C: {difference or f'equal to the module in {power(cases)} cases'}")
+            write_whole(junit_path, junit(evidence, problem))
     print(json.dumps(record, indent=2) if arguments.json else "\n".join(lines))
-    return status
+    return int(evidence.verdict != EQUAL or bool(problem))
+
+
+def _model(design: Design, netlist: Netlist, workers: int | None) -> tuple[dict[str, Any], str]:
+    """What the record has on the model in C, and why it fails; empty if it equals the module."""
+    progress, compared, error = Progress(), (0, ""), ""
+    progress.start(0)
+
+    def report(done: int, total: int) -> None:
+        if not progress.done:
+            progress.start(total)
+        progress.advance(f"the model in C: {done / total:.0%} of {power(total)}", done - progress.done)
+
+    try:
+        compared = modelled.compare(design, netlist, workers, report=report)
+    except ToolError as failure:
+        error = str(failure)
+    finally:
+        progress.clear()
+    cases, difference = compared
+    record = {"cases": cases, "difference": difference, **({"error": error} if error else {})}
+    return record, error or (f"differs: {difference}" if difference else "")
 
 
 def everything(arguments: argparse.Namespace) -> int:
@@ -245,17 +271,25 @@ def _subject(design: Design, arguments: argparse.Namespace, user: Sources | None
     return replace(subject, notes=wrapper.notes, is_released=wrapper.is_released)
 
 
-def junit(evidence: Evidence) -> bytes:
-    """A record as JUnit XML: a test case, which fails unless the module is equal to the reference model."""
+def junit(evidence: Evidence, model: str | None = None) -> bytes:
+    """A record as JUnit XML: a test case, which fails unless the module is equal to the reference model.
+
+    If the model in C was compared, there is one for it; ``model`` says why it fails, and is empty if it does not.
+    """
     is_equal = evidence.verdict == EQUAL
-    counts = {"tests": "1", "failures": str(int(not is_equal)), "errors": "0", "time": f"{evidence.seconds:.2f}"}
+    sentences = [str(record["sentence"]) for record in evidence.counterexamples] or [evidence.method]
+    cases = [(evidence.command, evidence.seconds, evidence.verdict, [] if is_equal else sentences)]
+    if model is not None:
+        cases.append((f"{evidence.command} --model", 0.0, "model", [model] if model else []))
+    failures, seconds = sum(bool(failed) for *_, failed in cases), f"{evidence.seconds:.2f}"
+    counts = {"tests": str(len(cases)), "failures": str(failures), "errors": "0", "time": seconds}
     suite = ElementTree.Element("testsuite", {"name": "hwgen verify", **counts})
-    names = {"classname": evidence.module, "name": evidence.command, "time": counts["time"]}
-    case = ElementTree.SubElement(suite, "testcase", names)
-    if not is_equal:
-        sentences = [str(record["sentence"]) for record in evidence.counterexamples] or [evidence.method]
-        failure = ElementTree.SubElement(case, "failure", {"type": evidence.verdict, "message": sentences[0]})
-        failure.text = "\n".join(sentences)
+    for command, spent, kind, failed in cases:
+        names = {"classname": evidence.module, "name": command, "time": f"{spent:.2f}"}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        if failed:
+            failure = ElementTree.SubElement(case, "failure", {"type": kind, "message": failed[0]})
+            failure.text = "\n".join(failed)
     text = _NOT_IN_XML.sub(lambda match: repr(match[0])[1:-1], ElementTree.tostring(suite, encoding="unicode"))
     return f"<?xml version='1.0' encoding='utf-8'?>\n{text}".encode()
 

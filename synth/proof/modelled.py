@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -40,16 +41,38 @@ Groups = Iterable[tuple[int, Planes]]
 """Held bits of groups of cases, and planes of the others: see :mod:`synth.proof.bitslice`."""
 
 
-def compare(design: Design, netlist: Netlist, workers: int | None = None, cases: int = CASES) -> tuple[int, str]:
-    """Compare the model with the gates of the module, in at least ``cases`` cases if not in all.
-
-    Return the number of equal cases, and a sentence about the first difference, empty if there is none. It is a
-    ToolError if there is no C++ compiler.
-    """
+def check_compiler() -> str:
+    """The command of the C++ compiler; a ToolError if there is none."""
     path = compiler()
     if path is None:
         raise ToolError("there is no C++ compiler for the model in C")
-    code, sweep = library(path, planes(design), ("-O2", "-std=c++17")), input_sweep(design)
+    return path
+
+
+def _compiled(design: Design) -> ctypes.CDLL:
+    try:
+        return library(check_compiler(), planes(design), ("-O2", "-std=c++17"))
+    except subprocess.CalledProcessError as error:
+        lines = [line for line in error.stderr.decode(errors="replace").splitlines() if line.strip()]
+        problem = lines[-1].strip() if lines else f"exit status {error.returncode}"
+        raise ToolError(f"the C++ compiler fails on the model in C: {problem}") from error
+    except OSError as error:
+        raise ToolError(f"the model in C cannot be loaded: {error}") from error
+
+
+def compare(
+    design: Design,
+    netlist: Netlist,
+    workers: int | None = None,
+    cases: int = CASES,
+    report: Callable[[int, int], None] = lambda done, total: None,
+) -> tuple[int, str]:
+    """Compare the model with the gates of the module, in at least ``cases`` cases if not in all.
+
+    Return the number of equal cases, and a sentence about the first difference, empty if there is none. ``report``
+    gets the numbers of cases that are done, and of all. It is a ToolError if the model cannot be compiled.
+    """
+    code, sweep = _compiled(design), input_sweep(design)
     nets = range(2, netlist.first_gate)
     gates = Evaluator(netlist, nets if sweep is None else netlist.input_nets(sweep.running_port)[: sweep.running_bits])
     parts = -(-cases // (64 * WORDS)) if sweep is None else sweep.chunks
@@ -72,11 +95,13 @@ def compare(design: Design, netlist: Netlist, workers: int | None = None, cases:
             count += 64 * running.shape[1] if sweep is None else 1 << sweep.running_bits
         return count, None
 
+    total = 64 * WORDS * parts if sweep is None else 1 << netlist.first_gate - 2
     done, executor = 0, ThreadPoolExecutor(workers or os.cpu_count())
     try:
         for _, future in completed(range(parts), lambda part: executor.submit(work, part), 2 * (os.cpu_count() or 1)):
             count, pins = future.result()
             done += count
+            report(done, total)
             if pins is not None:
                 ins, outs = (
                     ", ".join(f"{name} {value:#x}" for name, value in ports.items())

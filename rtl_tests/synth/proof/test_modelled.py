@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
@@ -127,8 +128,44 @@ def test_verify_compares_the_model(tmp_path, capsys, monkeypatch):
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == {"cases": 16, "difference": ""}
     monkeypatch.setattr(modelled, "planes", lambda design: planes(design).replace("{1,-1,", "{1,0,"))
-    assert main(words) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "  the model in C: code 0x1 must give bits 0x3800"
+    assert main([*words, "--junit", str(tmp_path / "junit.xml")]) == 1
+    sentence = "differs: code 0x1 must give bits 0x3800"
+    assert capsys.readouterr().out.splitlines()[-1] == f"  the model in C: {sentence}"
+    suite = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert [suite.get("tests"), suite.get("failures")] == ["2", "1"]
+    assert [failure.get("message") for failure in suite.iter("failure")] == [sentence]
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_verdict_is_shown_if_the_model_does_not_compile(as_json, tmp_path, capsys, monkeypatch):
+    words = ["verify", "decoder", "--format", "e2m1", "--model", "-o", str(tmp_path), "--junit", str(tmp_path / "x")]
+    monkeypatch.setattr(modelled, "planes", lambda design: f"{planes(design)}\n#error no such model\n")
+    assert main([*words, "--json"] if as_json else words) == 1
+    output = capsys.readouterr().out
+    sentence = "the C++ compiler fails on the model in C: "
+    if as_json:
+        record = json.loads(output)
+        assert (record["verdict"], record["model"]["cases"]) == ("equal", 0)
+        assert record["model"]["error"].startswith(sentence)
+    else:
+        assert "equal to the reference model on all 16 inputs" in output
+        assert sentence in output.splitlines()[-1]
+    assert ElementTree.parse(tmp_path / "x").getroot().get("failures") == "1"
+
+
+def test_a_compiler_is_looked_for_before_the_proof(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(modelled, "compiler", lambda: None)
+    assert main(["verify", "decoder", "--format", "e2m1", "--model", "-o", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "hwgen: there is no C++ compiler for the model in C\n")
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_progress_is_reported():
+    design, seen = build("mac", "e2m1", accumulator="binary32"), []
+    compare(design, gates(design), cases=SHARE, report=lambda *counts: seen.append(counts))
+    assert seen
+    assert seen[-1][0] == seen[-1][1]
 
 
 def test_every_block_is_compared():
