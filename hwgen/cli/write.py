@@ -50,8 +50,14 @@ def build(arguments: argparse.Namespace) -> int:
 def _write(designs: Sequence[Design], output: str) -> int:
     """Write bundles and print the paths of the Verilog; write none before all are made and their folders checked."""
     from hwgen.bundle.files import files
+    from hwgen.model.files import TEMPLATES
+    from hwgen.model.words import is_taken
     from hwgen.tools.files import check_writable, write_folder
 
+    for design in designs:
+        if design.kind in TEMPLATES and is_taken(design.name):
+            problem = f"name {design.name!r} is a word of C or C++, or of a header that its model includes"
+            raise BadValue(None, f"{problem}; choose another one")
     parent = Path(output)
     with about("-o"):
         for design in designs:
@@ -77,7 +83,7 @@ def _check_modules(designs: Sequence[Design], bundles: Sequence[Mapping[str, str
                 if number != owner:
                     taken = f"is that of a module in the bundle of module {owner}"
                     name = designs[number - 1].name
-                    raise BadValue(f"module {number}: name", f"{name!r} {taken}; choose another one")
+                    raise BadValue(None, f"module {number}: name {name!r} {taken}; choose another one")
 
 
 # -- batch files

@@ -1,5 +1,7 @@
 """Batch files: the modules they describe, and one sentence for each error in them."""
 
+import json
+
 import pytest
 
 from hwgen.__main__ import main
@@ -131,6 +133,18 @@ def test_refusals(tmp_path, capsys, text, sentence):
     assert sentence in captured.err
     assert captured.err.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["double", "uint8_t", "template", "main"])
+def test_a_word_of_c_is_no_name(tmp_path, capsys, name):
+    assert main(["generate", "mac", "--format", "e2m1", "--name", name, "-o", str(tmp_path)]) == 2
+    sentence = f"name '{name}' is a word of C or C++, or of a header that its model includes; choose another one"
+    assert capsys.readouterr().err == f"hwgen: {sentence}\n"
+
+
+def test_the_command_of_a_bundle_has_the_name(tmp_path):
+    assert main(["generate", "decoder", "--format", "e2m1", "--name", "mine", "-o", str(tmp_path)]) == 0
+    assert json.loads((tmp_path / "mine" / "mine.json").read_text())["command"].endswith(" --name mine")
 
 
 def test_random_bits_are_accepted_if_stochastic_is_the_default(tmp_path, capsys):

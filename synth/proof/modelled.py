@@ -65,7 +65,7 @@ def compare(
     netlist: Netlist,
     workers: int | None = None,
     cases: int = CASES,
-    report: Callable[[int, int], None] = lambda done, total: None,
+    report: Callable[[int, int], None] = lambda *_: None,
 ) -> tuple[int, str]:
     """Compare the model with the gates of the module, in at least ``cases`` cases if not in all.
 
