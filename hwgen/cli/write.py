@@ -82,8 +82,8 @@ def _check_modules(designs: Sequence[Design], bundles: Sequence[Mapping[str, str
                 number = numbers.get(name.lower(), owner)
                 if number != owner:
                     taken = f"is that of a module in the bundle of module {owner}"
-                    name = designs[number - 1].name
-                    raise BadValue(None, f"module {number}: name {name!r} {taken}; choose another one")
+                    chosen = designs[number - 1].name
+                    raise BadValue(None, f"module {number}: name {chosen!r} {taken}; choose another one")
 
 
 # -- batch files
