@@ -112,7 +112,7 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     scales = scales.astype(np.float64)
     outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
     if outside.size:
-        raise BadValue("scale", f"must lie in 2**-500 to 2**500, not {outside[0]}")
+        raise BadValue("scale", f"must be from 2**-500 to 2**500, not {outside[0]}")
     density = DISTRIBUTIONS[distribution]
     with np.errstate(under="ignore"):  # of densities far from 0
         noise = [_noise(fmt, deviation, density) for deviation in scales.reshape(-1).tolist()]

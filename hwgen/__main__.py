@@ -14,6 +14,7 @@ from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
 from hwgen.cli.show import doctor, explain, formats, table
 from hwgen.cli.write import build, generate
+from hwgen.tools.failures import sentence
 from hwgen.tools.progress import Escaped
 
 
@@ -75,7 +76,9 @@ FEW_FILES = 128
 @contextmanager
 def _escaping() -> Iterator[None]:
     streams = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (cast(TextIO, Escaped(stream or _nowhere())) for stream in streams)
+    names = "standard output", "standard error"
+    escaped = (Escaped(stream or _nowhere(), name) for stream, name in zip(streams, names, strict=True))
+    sys.stdout, sys.stderr = (cast(TextIO, stream) for stream in escaped)
     try:
         yield
     finally:
@@ -104,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except (ToolError, OSError) as error:
         _drop_output()
-        print(f"hwgen: {error}{_limit()}", file=sys.stderr)
+        print(f"hwgen: {sentence(error)}{_limit()}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("hwgen: interrupted", file=sys.stderr)

@@ -121,7 +121,7 @@ def _parts(
     codes: ArrayLike, fours: ArrayLike, eights: ArrayLike, scales: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Elements in units of a quarter, with their exponents, and scales."""
-    words = as_codes("codes", codes, 4)
+    words = as_codes("codes", codes, 4).astype(np.int64)
     if words.ndim == 0 or words.shape[-1] != SIZE:
         raise BadValue("codes", f"must have a last axis with {SIZE} elements")
     own, wide = as_codes("fours", fours, 16), as_codes("eights", eights, 8)

@@ -12,8 +12,11 @@ from golden.arithmetic.exact import ExactAccumulator, operand
 from golden.arithmetic.matmul import matmul
 from golden.bits import as_exponents
 from golden.formats import Format
-from golden.refusal import BadValue
+from golden.refusal import BadKind, BadValue
 from golden.wide import check_accumulator, state_format
+
+_OPTIONS = "lanes", "terms", "zero", "chunk", "accumulator_rounding", "random", "random_bits", "threads"
+"""Options of :func:`golden.matmul` that the product takes as well."""
 
 
 def scaled_matmul(
@@ -46,12 +49,17 @@ def scaled_matmul(
     overflow : str, optional
         As in :meth:`golden.Format.encode`, for both.
     options
-        ``accumulator``, and those of :func:`golden.matmul` from ``lanes`` on, but flags and scales.
+        ``accumulator``, and of :func:`golden.matmul` ``lanes``, ``terms``, ``zero``, ``chunk``,
+        ``accumulator_rounding``, ``random``, ``random_bits`` and ``threads``.
 
     Returns
     -------
     float64 array, shape (m, n)
     """
+    for argument in options:
+        if argument not in _OPTIONS:
+            own = ", ".join(_OPTIONS)
+            raise BadKind(argument, f"is no argument of scaled_matmul, which takes of those of matmul only {own}")
     left, right = operand("x_format", x_format), operand("w_format", x_format if w_format is None else w_format)
     chosen = check_accumulator(accumulator)
     numbers = [single_precision(name, array) for name, array in (("x", x), ("w", w))]

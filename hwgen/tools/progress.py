@@ -5,23 +5,35 @@ import sys
 import time
 from typing import Any, TextIO
 
+from hwgen.tools.failures import naming
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """A text with escapes instead of control characters, except tabs and line feeds."""
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 
 class Escaped:
     """A stream that writes escapes instead of control characters, and of characters that its encoding lacks.
 
-    Names in users' files, and of the files themselves, reach tables and messages.
+    Names in users' files, and of the files themselves, reach tables and messages. Errors name the stream by ``name``.
     """
 
-    def __init__(self, stream: TextIO):
-        self.unescaped = stream
+    def __init__(self, stream: TextIO, name: str):
+        self.unescaped, self._name = stream, name
 
     def write(self, text: str) -> int:
         """Write a text."""
         encoding = self.unescaped.encoding or "utf-8"
-        text = _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
-        return self.unescaped.write(str(bytes(text, encoding, "backslashreplace"), encoding))
+        with naming(self._name):
+            return self.unescaped.write(str(bytes(printable(text), encoding, "backslashreplace"), encoding))
+
+    def flush(self) -> None:
+        """Flush the stream."""
+        with naming(self._name):
+            self.unescaped.flush()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unescaped, name)

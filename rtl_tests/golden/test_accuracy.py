@@ -319,7 +319,7 @@ def test_calibration_by_default():
 
 A, W = np.ones((2, 3), np.float32), np.ones((3, 4), np.float32)
 SINGLE = "name must be a single format of at most 16 bits, not"
-SCALE = "scale must lie in 2**-500 to 2**500, not"
+SCALE = "scale must be from 2**-500 to 2**500, not"
 SHAPES = "activations and weights must have shapes (..., m, k) and (k, n), not"
 REFUSED = [
     (golden.model_snr, ("gc_1_0_7_b0",), "name must be a floating-point format, not the scaled integer 'gc_1_0_7_b0'"),

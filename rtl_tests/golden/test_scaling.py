@@ -204,6 +204,17 @@ def test_refusals_of_products(arguments, sentence):
     assert str(caught.value) == sentence
 
 
+@pytest.mark.parametrize("argument", ["flags", "scale", "scale_bits", "a_scale", "b_scale", "block", "acc", "other"])
+def test_products_take_only_their_own_options(argument):
+    sentence = f"{argument} is no argument of scaled_matmul, which takes of those of matmul only lanes, terms, zero, "
+    sentence += "chunk, accumulator_rounding, random, random_bits, threads"
+    with pytest.raises(golden.Refusal) as caught:
+        golden.scaled_matmul([[1.0]], [[1.0]], **{argument: None})
+    assert isinstance(caught.value, TypeError)
+    assert str(caught.value) == sentence
+    assert golden.scaled_matmul([[1.0]], [[1.0]], lanes=1, chunk=1, threads=1) == [[1.0]]
+
+
 # -- the loss
 
 

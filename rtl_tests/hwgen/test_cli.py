@@ -1,5 +1,6 @@
 """The command line: output, files, and one sentence for each kind of bad input."""
 
+import errno
 import importlib
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ import golden
 from golden.catalog import described
 from golden.explain import explain
 from hwgen.__main__ import COMMANDS, main
+from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
 from hwgen.cli import show
 from rtl_tests.support.optional import NEEDS_FULL_DEVICE
@@ -278,7 +281,17 @@ def test_a_full_device_is_a_failure_in_one_sentence(unbuffered):
             env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
         )
     assert process.returncode == 1
-    assert re.fullmatch(r"hwgen: .*No space left on device\n", process.stderr)
+    assert re.fullmatch(r"hwgen: standard output: No space left on device\n", process.stderr)
+
+
+def test_a_failed_write_names_the_bundle(tmp_path, monkeypatch, capsys):
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Design, "verilog", lambda _: "")
+    assert main(["generate", "decoder", "--format", "hif8", "--name", "d", "-o", str(tmp_path)]) == 1
+    assert capsys.readouterr() == ("", f"hwgen: {tmp_path / 'd'}: No space left on device\n")
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

@@ -11,10 +11,13 @@ from typing import Any
 from golden.refusal import BadValue
 from hwgen.blocks.block import Design
 from hwgen.tools import yosys
+from hwgen.tools.failures import sentence
 from synth.area.digest import fingerprint, sha256
 
 _FAILURES = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_BUSY}
 """Errors that another file would not avoid."""
+_UNREADABLE = {sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_CORRUPTFS}
+"""Those of a file that cannot be read, as some of ``/proc``."""
 
 
 class StoreError(OSError):
@@ -44,19 +47,22 @@ class Store:
             )
             # the file may belong to another program that has a table with this name
             self._connection.execute("select key, value from results limit 0")
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, sqlite3.Error, UnicodeError) as error:
             raise self._problem(error) from error
 
-    def _problem(self, error: OSError | sqlite3.Error) -> StoreError | BadValue:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in _FAILURES:
-            return StoreError(f"Store {str(self.path)!r} cannot be used: {error}")
-        return BadValue("store", f"{str(self.path)!r} cannot be used: {error}")
+    def _problem(self, error: Exception) -> StoreError | BadValue:
+        code, name = getattr(error, "sqlite_errorcode", 0), repr(str(self.path))
+        if code & 0xFF in _FAILURES and code not in _UNREADABLE:
+            return StoreError(f"Store {name} cannot be used: {error}")
+        # SQLite's message on a damaged file may be no text
+        reason = "it is damaged" if isinstance(error, UnicodeError) else sentence(error)
+        return BadValue("store", f"{name} cannot be used: {reason}")
 
     def _run(self, statement: str, *values: str) -> tuple[Any, ...] | None:
         try:
             with self._lock:
                 row: tuple[Any, ...] | None = self._connection.execute(statement, values).fetchone()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeError) as error:
             raise self._problem(error) from error
         return row
 

@@ -1,6 +1,7 @@
 """The command ``hwgen verify``."""
 
 import argparse
+import errno
 import json
 import multiprocessing
 import os
@@ -65,7 +66,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     """Check one module; return 0 if it equals the reference model on all inputs, else 1."""
     if isinstance(design, TileDesign):
         with about("--verdicts"):
-            verdicts = Verdicts(arguments.verdicts, [])
+            verdicts = Verdicts(arguments.verdicts)
         return tile.verify(design, arguments, verdicts.has)
     check_jobs(arguments.jobs)
     user = sources(arguments)
@@ -179,19 +180,24 @@ def everything(arguments: argparse.Namespace) -> int:
 
 
 class Verdicts:
-    """A file of verdicts, in the order of ``modules``; written every few seconds, completely or not at all."""
+    """A file of verdicts, in the order of ``modules``; written every few seconds, completely or not at all.
 
-    def __init__(self, file: str | None, modules: Sequence[Design]):
+    Without ``modules`` it is only read, and must exist.
+    """
+
+    def __init__(self, file: str | None, modules: Sequence[Design] = ()):
         self._file = None if file is None else Path(file)
         if self._file is not None and self._file.exists() and not self._file.is_file():
             raise BadValue("file", f"{file!r} is not a file")
+        if self._file is not None and not modules and not self._file.exists():
+            raise BadValue("file", f"{file!r} cannot be read: {os.strerror(errno.ENOENT)}")
         self._order = {design.name: place for place, design in enumerate(modules)}
         self._known = {} if self._file is None else read_verdicts(self._file)
         self._copied = Counter(row.verilog for row in self._known.values())
         """Rows by Verilog: each has the name of its module, so that only a copied row has that of another."""
         self._new: dict[str, VerdictRow] = {}
         self._written = time.monotonic()
-        if self._file is not None:
+        if self._file is not None and modules:
             check_writable(self._file.parent, [self._file.name])
             self._file.parent.mkdir(parents=True, exist_ok=True)
 

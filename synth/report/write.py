@@ -12,7 +12,9 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from hwgen.tools.failures import naming
 from hwgen.tools.files import staging, write_files
+from hwgen.tools.progress import printable
 from synth.area.rows import Row
 from synth.report.content import Content
 from synth.report.data import Report
@@ -50,7 +52,7 @@ def render(report: Report, folder: str | Path) -> None:
         for item in items:
             files[f"data/{section.name(item)}.csv"] = _csv(item.lines())
     folder = Path(folder)
-    with staging(folder) as draft:
+    with naming(folder), staging(folder) as draft:
         write_files(draft, files)
         for old in ("logs", "data"):
             shutil.rmtree(folder / old, ignore_errors=True)
@@ -60,6 +62,7 @@ def pages(content: Content) -> dict[str, str]:
     """The pages by file, and the data of Compare; a security policy blocks all network requests."""
     environment = Environment(loader=PackageLoader("synth.report", "site"), undefined=StrictUndefined, autoescape=True)
     environment.trim_blocks = environment.lstrip_blocks = environment.keep_trailing_newline = True
+    environment.finalize = _shown
     environment.filters["embedded"] = _embedded
     environment.filters["breakable"] = _breakable
     environment.globals["renewed"] = 0 if content.report.is_stopped else RENEWED * bool(content.report.left)
@@ -73,9 +76,14 @@ def pages(content: Content) -> dict[str, str]:
     return pages
 
 
+def _shown(value: object) -> object:
+    """A value in a page; texts, which may come from a user's file, without control characters."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _breakable(text: str) -> Markup:
     """A text whose lines may break behind each plus sign, as between the formats of a pair."""
-    return escape(text).replace("+", Markup("+<wbr>"))
+    return escape(printable(text)).replace("+", Markup("+<wbr>"))
 
 
 def _embedded(data: object) -> Markup:
@@ -86,7 +94,7 @@ def _embedded(data: object) -> Markup:
 def _csv(lines: Iterable[Iterable[object]]) -> str:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(lines)
-    return out.getvalue()
+    return printable(out.getvalue())
 
 
 def spreadsheet(rows: Iterable[Row]) -> str:

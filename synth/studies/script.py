@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from golden.refusal import Refusal
+from hwgen.tools import failures
 from hwgen.tools.process import ToolError
 
 
@@ -44,7 +45,7 @@ def status(name: str, study: Callable[[], int | None]) -> int:
         option = None if refusal.argument is None else f"--{refusal.argument.replace('_', '-')}"
         sentence, number = str(refusal if option is None else refusal.about(option)), 2
     except (ToolError, OSError) as error:
-        sentence, number = str(error), 1
+        sentence, number = failures.sentence(error), 1
     except KeyboardInterrupt:
         sentence, number = "interrupted", 130
     print(f"{name}: {sentence}", file=sys.stderr)

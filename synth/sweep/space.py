@@ -37,6 +37,7 @@ from golden.tables import read as read_table
 from hwgen.blocks.arguments import check_names, code_format
 from hwgen.blocks.block import Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS as EVERY
+from hwgen.tools.failures import naming
 from hwgen.tools.files import staging
 from hwgen.tools.progress import Progress
 from synth.area import liberty
@@ -124,7 +125,8 @@ def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> 
 
     Rows are read from the store one job at a time, so that memory does not grow with the sweep.
     """
-    with staging(folder) as draft, (draft / "sweep.json").open("w", encoding="utf-8", newline="\n") as out:
+    file = folder / "sweep.json"
+    with naming(file), staging(folder) as draft, (draft / file.name).open("w", encoding="utf-8", newline="\n") as out:
         out.write('{"rows": [')
         separator = "\n"
         for job in jobs(space, store):
@@ -135,7 +137,7 @@ def write(space: Space, store: Store, failures: list[Outcome], folder: Path) -> 
         missing = sorted((outcome.job.top, outcome.job.target, outcome.error or "") for outcome in failures)
         failed = [{"name": name, "target": target, "error": error} for name, target, error in missing]
         out.write(f'],\n"failures": {json.dumps(failed, indent=1)}}}\n')
-    return folder / "sweep.json"
+    return file
 
 
 # -- combinations of options

@@ -115,6 +115,14 @@ def test_16_bit_floats_are_the_same_numbers():
         np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.parametrize("kind", [np.uint64, np.int8, np.int64])
+def test_codes_may_be_of_any_integer_type(kind):
+    found = golden.quantize_hifloat4(blocks(3))
+    others = golden.HiFloat4(found.codes.astype(kind), *(field.astype(np.uint64) for field in found[1:]))
+    np.testing.assert_array_equal(golden.dequantize_hifloat4(*others), golden.dequantize_hifloat4(*found))
+    np.testing.assert_array_equal(golden.dot_hifloat4(others, found), golden.dot_hifloat4(found, found))
+
+
 def test_refusals():
     with pytest.raises(golden.Refusal, match=r"^x must have a last axis with 64 elements$"):
         golden.quantize_hifloat4(np.zeros(32, np.float32))

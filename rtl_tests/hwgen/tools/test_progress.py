@@ -83,7 +83,7 @@ def test_it_starts_anew(clock):
 
 def test_texts_cannot_control_a_terminal():
     out = io.BytesIO()
-    stream = Escaped(io.TextIOWrapper(out, encoding="latin-1", write_through=True))
+    stream = Escaped(io.TextIOWrapper(out, encoding="latin-1", write_through=True), "out")
     print("\x1b[2J\x9b1m\x07\r\u202e\udcff é €\tx", file=stream)
     assert out.getvalue() == rb"\x1b[2J\x9b1m\x07\r\u202e\udcff " + "é".encode("latin-1") + b" \\u20ac\tx\n"
     assert not stream.isatty()

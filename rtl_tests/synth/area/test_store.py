@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -83,6 +84,25 @@ def test_a_file_that_is_not_a_store_is_refused(tmp_path):
         Store(tmp_path / "text")
     with pytest.raises(BadValue, match=r"^store '.*text/below' cannot be used: "):
         Store(tmp_path / "text" / "below")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").is_file(), reason="this system has no such file")
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, capsys):
+    assert main(["area", "decoder", "--format", "hif8", "--store", "/proc/self/mem"]) == 2
+    assert capsys.readouterr().err == "hwgen: --store '/proc/self/mem' cannot be used: disk I/O error\n"
+    (tmp_path / "text").write_text("text")
+    with pytest.raises(BadValue, match=r"below' cannot be used: .*text: File exists$"):
+        Store(tmp_path / "text" / "below")
+
+
+def test_a_damaged_file_is_refused_even_if_the_reason_is_no_text(tmp_path):
+    """The message has the damaged statement that makes the table."""
+    with closing(sqlite3.connect(tmp_path / "store")) as other, other:
+        other.execute("create table results (key text primary key, value text not null) without rowid")
+    content = (tmp_path / "store").read_bytes()
+    (tmp_path / "store").write_bytes(content.replace(b"rowid", b"\xffowid"))
+    with pytest.raises(BadValue, match=r"^store '.*store' cannot be used: it is damaged$"):
+        Store(tmp_path / "store")
 
 
 def test_a_file_with_other_results_is_refused(tmp_path, capsys):

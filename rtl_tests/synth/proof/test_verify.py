@@ -401,6 +401,14 @@ def test_a_table_is_a_file(tmp_path, capsys):
     assert capsys.readouterr().err == "hwgen: --verdicts '/dev/zero' is not a file\n"
 
 
+def test_a_table_that_is_only_read_exists(tmp_path, capsys):
+    words = ["verify", "tile", "--format", "e2m1", "--verdicts", str(file := tmp_path / "new" / "none.csv")]
+    assert main([*words, "-o", str(tmp_path / "out")]) == 2
+    sentence = f"hwgen: --verdicts {str(file)!r} cannot be read: No such file or directory\n"
+    assert capsys.readouterr().err == sentence
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.usefixtures("three_modules")
 def test_two_writers_of_a_table_lose_no_row(tmp_path, monkeypatch):
     """The file may be behind a link, in a folder that does not exist yet."""
@@ -423,7 +431,7 @@ def test_two_writers_of_a_table_lose_no_row(tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         tables[0].write()
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["proofs.csv"]
-    commands.Verdicts(str(tmp_path / "other" / "proofs.csv"), [])
+    commands.Verdicts(str(tmp_path / "other" / "proofs.csv"), commands.designs())
     assert (tmp_path / "other").is_dir()
 
 
