@@ -33,6 +33,11 @@ from hwgen.tile.block import TileDesign
 VECTORS = 2000
 """Number of vectors of a combinational testbench; if there are fewer inputs, or for a decoder, all inputs."""
 
+_GPI_USERS = "$(if $(GPI_USERS),,$(eval export GPI_USERS := {}))".format(
+    ";".join(f"$(shell cocotb-config {option})" for option in ("--libpython", "--pygpi-entry-point"))
+)
+"""No option, but for the Makefile of edalize, which does not set this variable: without it, cocotb runs no test."""
+
 
 def files(design: Design, verilog: str) -> dict[str, str]:
     """Return the bundle of a ``generated`` block: texts by path, the Verilog first, which is ``design.verilog()``.
@@ -96,7 +101,7 @@ targets:
     filesets: [rtl, cocotb]
     toplevel: {name}
     flow: sim
-    flow_options: {{tool: icarus, cocotb_module: {name}_cocotb}}
+    flow_options: {{tool: icarus, cocotb_module: {name}_cocotb, vvp_options: ['{_GPI_USERS}']}}
 parameters:
   fatal:
     datatype: bool

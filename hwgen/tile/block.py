@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from golden import ExactAccumulator, Format
 from golden.refusal import BadValue, check_integer, past_checking
+from golden.rows import Rounding
 from golden.wide import IEEE
 from hwgen.blocks.block import Block, Design, Option
 from hwgen.blocks.catalog import BLOCKS
@@ -250,8 +251,14 @@ ROWS, COLUMNS = (
     Option(name, int, _SIDE.format(name, what), range(1, MAX_SIDE + 1), always=True, suffix=suffix)
     for name, what, suffix in (("rows", "rows of A in a product", "_{}"), ("columns", "columns of B", "x{}"))
 )
+_ROUNDINGS = tuple(each.value for each in Rounding if not (each.is_stochastic or each.reads_source))
 _RESULT = tuple(
-    replace(option, always=False, help=f"with --accumulator exact: {option.help}")
+    replace(
+        option,
+        always=False,
+        help=f"with --accumulator exact: {option.help.removesuffix('; not hybrid')}",
+        allowed=_ROUNDINGS if option.name == "rounding" else option.allowed,
+    )
     for option in READOUT.options
     if option.name in ("to", "rounding", "overflow")
 )

@@ -97,7 +97,6 @@ NOT_RUN = {
     ),
     "docs/regressions.md": (
         "pip install '.[simulate]'",
-        'export GPI_USERS="$(cocotb-config --libpython);$(cocotb-config --pygpi-entry-point)"',
         "fusesoc --cores-root . run --target=cocotb minifloat-rtl:pe:hif8_pe_binary16_s1",
     ),
     "docs/start.md": ("pip install .",),

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import golden
+from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.coverage.suite import suite
 from hwgen.reference.reference import integers
@@ -103,7 +104,7 @@ def test_throughput():
         (["--readout-stages", "17"], "--readout-stages must be an integer from 0 to 16, not 17"),
         (
             ["--accumulator", "exact", "--to", "hif8", "--rounding", "stochastic"],
-            "--rounding must need no random bits, which a tile does not have, as 'stochastic' does",
+            "argument --rounding: invalid choice: 'stochastic' (choose from",
         ),
         (["--stages", "17"], "--stages must be an integer from 0 to 16, not 17"),
         (["--lanes", "3", "--accumulator", "exact", "--terms", "2"], "--terms must be at least the 3 lanes, not 2"),
@@ -114,6 +115,11 @@ def test_refusals(words, sentence, tmp_path, capsys):
     assert main(["generate", "tile", "--format", "hif8", *words, "-o", str(tmp_path)]) == 2
     assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_stochastic_rounding_is_refused():
+    with pytest.raises(BadValue, match=r"^rounding must need no random bits, which a tile does not have, as"):
+        TILE.design("hif8", accumulator="exact", target="hif8", rounding="stochastic")
 
 
 FAULTS = {
