@@ -242,7 +242,7 @@ STANDS_FOR = {
     "F": "hif8",
     "G": "e5m2b1",
     "A": "exact",
-    "R": "hybrid",
+    "R": "to_odd",
     "O": "saturate",
     "N": "2",
     "S": "2",
