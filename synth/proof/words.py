@@ -4,7 +4,10 @@ The text is preprocessed Verilog without comments and strings.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from synth.proof.expressions import Expression
 
 _ASSERTION = re.compile(
     r"\b(?:assert|assume|cover|restrict|expect)\b\s*(?:(?:property|sequence|final)\b|#\s*0)?\s*(?=\()"
@@ -20,10 +23,10 @@ _LIST = re.compile(r"[][(){},;]|\b(?:parameter|localparam)\b")
 _PARAMETERS = re.compile(r"\b(?:parameter|localparam)\b|#\s*\((?!\s*(?:parameter|localparam|\.))")
 _DECLARED = re.compile(r"(.*?)([\w$]+)\s*(?:\[[^]]*\]\s*)*", re.S)
 """A declaration before the sign of its value: the type and the name."""
-_INNER = re.compile(r"\[[^][]*\]|\{[^{}]*\}|(?<=[\w$])\s*\([^()]*\)")
-"""Parts of an expression whose widths do not count for it: what selects bits, joins words or is an argument."""
-_LEAF = re.compile(r"(?:\d+\s*)?'s?[bodh]\s*[\w?]+|'[01xz]|\d[\w.]*'?|[$\w]+(?:::[$\w]+)*", re.I)
-_SUM = re.compile(r"[-+*~]|<<")
+_MODULE = re.compile(r"\b(?:macromodule|module|interface|package|program)\s+(?:(?:automatic|static)\s+)?([\w$]+)")
+_NAMED_VALUE = re.compile(r"\s*\.\s*([\w$]+)\s*\((.*)\)\s*", re.S)
+_PLAIN = "", "signed", "unsigned"
+"""Types of a parameter that leave its width to its value."""
 _WIDE = re.compile(r"\b(int|integer|longint|time|real)\b|\[\s*(3[1-9]|[4-9]\d|\d{3,})\s*:\s*0\s*\]")
 """Types of 32 bits or more."""
 
@@ -79,14 +82,57 @@ def _reported(code: str, start: int) -> int | None:
     return last and last.end()
 
 
+class _Constant(NamedTuple):
+    """A parameter: its place, the type before its name, the text of its value; and its module, if that is an option."""
+
+    start: int
+    kind: str
+    name: str
+    value: str
+    module: str
+
+
+class _Override(NamedTuple):
+    """A value that an instance gives a parameter: its place, the module, the parameter's name or number, the text."""
+
+    start: int
+    module: str
+    key: str | int
+    value: str
+
+
 def short_sums(code: str) -> Iterator[tuple[int, str]]:
     """Places and problems of constants whose width is only that of the short words in a sum.
 
     Some tools add such words with 32 bits, others with the bits of the longest one.
     """
-    wide = {match[2]: bool(_WIDE.search(match[1])) for match in _FUNCTION.finditer(code)}
-    wide |= dict.fromkeys(re.findall(r"\bgenvar\s+([\w$]+)", code), True)
+    constants, overrides = list(_constants(code)), list(_overrides(code))
+    wide = _wide(code, constants, overrides)
+    for start, kind, name, value, _ in constants:
+        is_odd = kind == "signed" or re.search(r"'[01xz]", value, re.I) or Expression(value, wide).has_short_sum
+        if kind in _PLAIN and is_odd:
+            yield start, f"have the parameter {name} without a range"
+    for match in re.finditer(r"\benum\b[^{;]*\{", code):
+        for start, end in _listed(code, match.end()):
+            name, _, value = code[start:end].partition("=")
+            if Expression(value, wide).has_short_sum:
+                yield start, f"have the value of {name.strip()} as a sum of short constants"
+    for start, _, _, value in overrides:
+        if Expression(value, wide).has_short_sum:
+            yield start, "give a parameter a sum of short constants"
+    for match in re.finditer(r"\bcase\s*(?=\()", code):
+        end = _closed(code, match.end())
+        chosen = Expression(code[match.end() + 1 : end - 1], wide)
+        if not all(leaf[0] in "0123456789'" or leaf.rpartition(":")[2] in wide for leaf in chosen.leaves):
+            continue  # of a block, where tools agree
+        if chosen.has_short_sum or any(Expression(item, wide).has_short_sum for item in _items(code, end)):
+            yield match.start(), "choose by a sum of short constants"
+
+
+def _constants(code: str) -> Iterator[_Constant]:
+    modules = [(match.start(), match[1]) for match in _MODULE.finditer(code)]
     for match in _PARAMETERS.finditer(code):
+        module = max((item for item in modules if item[0] < match.start()), default=(0, ""))[1]
         kind: str | None = None
         for start, end in _listed(code, match.end()):
             name, _, value = code[start:end].partition("=")
@@ -94,25 +140,48 @@ def short_sums(code: str) -> Iterator[tuple[int, str]]:
             if declared is None or not value or value[0] == "=":
                 continue
             kind = declared[1].strip() if kind is None else kind
-            is_plain = kind in ("", "signed", "unsigned")
-            is_wide = any(_is_wide(leaf, wide) for leaf in _leaves(value)) if is_plain else bool(_WIDE.search(kind))
-            if is_plain and (kind == "signed" or re.search(r"'[01xz]", value, re.I) or _is_short_sum(value, wide)):
-                yield start, f"have the parameter {declared[2]} without a range"
-            wide[declared[2]] = is_wide and wide.get(declared[2], True)
-    for match in re.finditer(r"\benum\b[^{;]*\{", code):
-        for start, end in _listed(code, match.end()):
-            name, _, value = code[start:end].partition("=")
-            if _is_short_sum(value, wide):
-                yield start, f"have the value of {name.strip()} as a sum of short constants"
-    for match in re.finditer(r"#\s*\(", code):
-        for start, end in _listed(code, match.end()):
-            if _is_short_sum(re.sub(r"^\s*\.\s*[\w$]+\s*\((.*)\)\s*$", r"\1", code[start:end], flags=re.S), wide):
-                yield start, "give a parameter a sum of short constants"
-    for match in re.finditer(r"\bcase\s*(?=\()", code):
-        value = code[match.end() + 1 : _closed(code, match.end()) - 1]
-        is_constant = all(re.match(r"[\d']", leaf) or leaf.rpartition(":")[2] in wide for leaf in _leaves(value))
-        if is_constant and _is_short_sum(value, wide):
-            yield match.start(), "choose by a sum of short constants"
+            yield _Constant(start, kind, declared[2], value, "" if match[0] == "localparam" else module)
+
+
+def _overrides(code: str) -> Iterator[_Override]:
+    declared = {match.start(1) for match in _MODULE.finditer(code)}
+    for match in re.finditer(r"([\w$]*)\s*#\s*\(", code):
+        for number, (start, end) in enumerate(_listed(code, match.end())):
+            named = _NAMED_VALUE.fullmatch(code[start:end])
+            key, value = (named[1], named[2]) if named else (number, code[start:end])
+            if value.strip() and match.start() not in declared:
+                yield _Override(start, match[1], key, value)
+
+
+def _wide(code: str, constants: Iterable[_Constant], overrides: Iterable[_Override]) -> Mapping[str, bool]:
+    """Whether genvars, functions and parameters have 32 bits or more, wherever they are in the file."""
+    wide = {match[2]: bool(_WIDE.search(match[1])) for match in _FUNCTION.finditer(code)}
+    wide |= dict.fromkeys(re.findall(r"\bgenvar\s+([\w$]+)", code), True)
+    values = list[tuple[str, str]]()
+    names = dict[str, list[str]]()
+    for _, kind, name, value, module in constants:
+        names.setdefault(module, []).append(name)
+        if kind in _PLAIN:
+            values.append((name, value))
+        wide[name] = wide.get(name, True) and (kind in _PLAIN or bool(_WIDE.search(kind)))
+    plain = {name for name, _ in values}
+    for _, module, key, value in overrides:
+        own = names.get(module, [])
+        given = key if isinstance(key, str) else own[key] if key < len(own) else ""
+        values += [(given, value)] if given in plain else []
+    is_new = True
+    while is_new:  # for a value may have another parameter
+        short = {name for name, value in values if wide[name] and not Expression(value, wide).is_wide}
+        wide |= dict.fromkeys(short, False)
+        is_new = bool(short)
+    return wide
+
+
+def _items(code: str, start: int) -> Iterator[str]:
+    """What is before the branches of a case."""
+    end = max(code.find("endcase", start), start)
+    for match in re.finditer(r"(?:^|;|\bend(?:\s*:\s*\w+)?(?=\s))([^:;?]*):", code[start:end]):
+        yield match[1]
 
 
 def _listed(code: str, start: int) -> Iterator[tuple[int, int]]:
@@ -128,28 +197,3 @@ def _listed(code: str, start: int) -> Iterator[tuple[int, int]]:
             start = match.end()
             if match[0] != ",":
                 return
-
-
-def _outer(value: str) -> str:
-    """An expression without its inner parts."""
-    outer = _INNER.sub(" ", value)
-    return value if outer == value else _outer(outer)
-
-
-def _leaves(value: str) -> list[str]:
-    """The names and numbers of an expression that give it a width."""
-    return _LEAF.findall(_outer(value))
-
-
-def _is_short_sum(value: str, wide: Mapping[str, bool]) -> bool:
-    leaves = _leaves(value)
-    return bool(leaves and _SUM.search(_outer(value))) and not any(_is_wide(leaf, wide) for leaf in leaves)
-
-
-def _is_wide(leaf: str, wide: Mapping[str, bool]) -> bool:
-    """Whether a name or number has 32 bits or more; names that are not known count as short."""
-    size = re.match(r"(\d*)\s*'", leaf)
-    if size:
-        return leaf[1:2].lower() not in "01xz" if not size[1] else int(size[1]) >= 32
-    name = leaf.rpartition(":")[2]
-    return name[0].isdigit() or name[0] == "$" or bool(_WIDE.fullmatch(name)) or wide.get(name, False)

@@ -70,7 +70,85 @@ COUNTED = "integer i; reg z;"
 LOOPS = "if (code[0]) for (i = 0; i < 1; i = i + 1) z = code[0]; else for (i = 0; i < 2; i = i + 1) z = code[0];"
 """Behind them i is 1 if code[0] is, else 2."""
 ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
+SHORT = "localparam [3:0] A = 15, B = 1;"
+NO_RANGE = "have the parameter P without a range"
+ZERO = "assign bits = P == 0 ? r : 16'd0;"
 TABLE = [
+    ("choice between short sums", f"{SHORT} localparam P = A == 15 ? A + B : B; {ZERO}", NO_RANGE),
+    ("comparison in a short sum", f"{SHORT} localparam P = (3 == 3) * A + B; {ZERO}", NO_RANGE),
+    ("parts in a short sum", f"{SHORT} localparam [31:0] C = 15; localparam P = C[3:0] + {{B}}; {ZERO}", NO_RANGE),
+    ("short sum without a sign", f"{SHORT} localparam P = $unsigned(A) + B; {ZERO}", NO_RANGE),
+    ("short power", f"{SHORT} localparam P = A ** 2; assign bits = P == 1 ? r : 16'd0;", NO_RANGE),
+    ("sum of comparisons", f"{SHORT} localparam C = A == 15; localparam P = C + C; {ZERO}", NO_RANGE),
+    (
+        "number of bits from a choice",
+        f"{SHORT} localparam P = A == 15 ? A + B : B; wire [P:0] k = code; assign bits = k == code[0] ? r : 16'd0;",
+        NO_RANGE,
+    ),
+    (
+        "choice for a parameter",
+        "wire k; inner13 #(.N(1 ? 4'd15 + 4'd1 : 4'd0)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner13 #(parameter N = 3) (output y); assign y = N == 0;",
+        "give a parameter a sum of short constants",
+    ),
+    (
+        "sum of a parameter that becomes short",
+        "wire k; inner14 #(.N(4'd15)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner14 #(parameter N = 3) (output y); localparam P = N + N; assign y = P == 14;",
+        NO_RANGE,
+    ),
+    (
+        "sum of a parameter that becomes short by its place",
+        "wire k; inner15 #(2, 4'd15) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner15 #(parameter M = 3, N = 3) (output y); localparam P = N + N; assign y = P == 14;",
+        NO_RANGE,
+    ),
+    (
+        "choice by a choice between short sums",
+        f"{SHORT} generate case (1 ? A + B : A) 16: assign bits = 16'd0; default: assign bits = r; endcase endgenerate",
+        "choose by a sum of short constants",
+    ),
+    (
+        "choice of a short sum",
+        f"{SHORT} generate case (16) A + B: assign bits = 16'd0; default: assign bits = r; endcase endgenerate",
+        "choose by a sum of short constants",
+    ),
+    (
+        "short sum as an argument",
+        "function [15:0] f; input [7:0] a; f = a; endfunction assign bits = f(4'd15 + 4'd1) == 16 ? r : 16'd0;",
+        ALIKE,
+    ),
+    (
+        "wide sums",
+        f"{SHORT} localparam C = 4 + 1, D = A == 3 ? 8 : 16, E = $clog2(D + 1), F = (1 << E) - 1, G = A & B, H = D * E;"
+        " wire [C-1:0] k = ~0; assign bits = k == 31 && D == 16 && E == 5 && F == 31 && G == 1 && H == 80 ? r : 16'd0;",
+        None,
+    ),
+    (
+        "sums in parameters with a range",
+        f"{SHORT} localparam [7:0] C = A + B, D = A + B > 4'd3, E = 1'b1 ? A + B : B, F = {{A + B}};"
+        " assign bits = C == 16 && D == 0 && E == 16 && F == 0 ? r : 16'd0;",
+        None,
+    ),
+    (
+        "short sums in ranges and counts",
+        f"{SHORT} wire [A+A:0] k = ~0; wire [63:0] n = {{(A + A){{1'b1}}}}, m = 64'h1234_5678_9abc_def0;"
+        " assign bits = k == 32767 && n == 16383 && m[A+A:B] == 16'h2f78 && m[A+A+:4] == 3 ? r : 16'd0;",
+        None,
+    ),
+    (
+        "short sums in conditions and loops",
+        f"{SHORT} genvar i; wire [63:0] k; generate for (i = 0; i < A + B; i = i + 1) assign k[i] = 1;"
+        " for (i = 16; i < 64; i = i + 1) assign k[i] = 0;"
+        " if (A + B == 4'd0 && !(A * A == 8'd1)) assign bits = k == 65535 ? r : 16'd0; endgenerate",
+        None,
+    ),
+    (
+        "case of a block by a short sum",
+        f"{SHORT} reg k; always @* case (code[3:0]) A + B: k = 1; default: k = 0; endcase"
+        " assign bits = k == (code[3:0] == 0) ? r : 16'd0;",
+        None,
+    ),
     ("reg with a value", "reg [15:0] n = r; assign bits = n;", INITIAL.format("n")),
     ("initial", "reg [15:0] n; initial n = r; assign bits = n;", INITIAL.format("n")),
     ("initial begin", "reg [15:0] n; initial begin n = r; end assign bits = n;", INITIAL.format("n")),
@@ -674,6 +752,23 @@ TABLE = [
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
 SYSTEM_TABLE = [
+    (
+        "value of an enumeration by a choice",
+        f"{SHORT} typedef enum logic [7:0] {{C = 1 ? A + B : 4'd0, D = 9}} t; assign bits = C == 16 ? r : 16'd0;",
+        "have the value of C as a sum of short constants",
+    ),
+    (
+        "short sum that Verilator reads",
+        f"function automatic logic [15:0] f(input logic [15:0] a); return a; endfunction {SHORT}"
+        " localparam P = A == 15 ? A + B : B; assign bits = f(P == 0 ? r : 16'd0);",
+        NO_RANGE,
+    ),
+    ("short sum in a cast", f"{SHORT} localparam P = 8'(A + B); assign bits = P == 16 ? r : 16'd0;", NO_RANGE),
+    (
+        "wide sums by casts",
+        f"{SHORT} localparam P = int'(A) + B, Q = 32'(A) + B; assign bits = P == 16 && Q == 16 ? r : 16'd0;",
+        None,
+    ),
     (
         "name of a member",
         "wire [15:0] \\a.b ; assign \\a.b = r; struct packed {logic [15:0] b; logic [15:0] c;} a;"
