@@ -123,14 +123,16 @@ def preprocess(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def elaborate(text: str, top: str) -> tuple[str, list[int]]:
+def elaborate(text: str, top: str, code: str) -> tuple[str, list[int]]:
     """A file of SystemVerilog as modules of plain Verilog, and for each of its lines that of the file.
+
+    ``code`` is the text behind the preprocessor.
 
     It is an UnreadError if Verilator is not installed or refuses the file, or if its tree has what is not translated.
     """
     with _verilator(text, f"{_TREE} {quote(top)} module.sv") as folder:
         tree = json.loads((folder / "tree" / "V.tree.json").read_text(encoding="utf-8"))
-    return _Writer(tree, top, text.splitlines()).result()
+    return _Writer(tree, top, text.splitlines(), code.splitlines()).result()
 
 
 @contextmanager
@@ -193,8 +195,8 @@ def _line(node: _Tree) -> int:
 class _Writer:
     """Writes the modules of Verilator's tree; nodes refer to each other by their field ``addr``."""
 
-    def __init__(self, tree: _Tree, top: str, source: Sequence[str]):
-        self._tree, self._top, self._source = tree, top, source
+    def __init__(self, tree: _Tree, top: str, source: Sequence[str], code: Sequence[str]):
+        self._tree, self._top, self._source, self._code = tree, top, source, code
         self._nodes = {node["addr"]: node for node in _below(tree)}
         self._uses = Counter(node["varp"] for node in _below(tree) if node["type"] == "VARREF")
         starts = [node for node in self._nodes.values() if node["type"] in _STARTS]
@@ -220,6 +222,7 @@ class _Writer:
                 self._module(module)
         for node in _below(self._tree["miscsp"]):
             self._check_signs(node)
+        self._check_foreach()
         return "\n".join(text for text, _ in self._lines) + "\n", [line for _, line in self._lines]
 
     def _check_signs(self, node: _Tree) -> None:
@@ -228,6 +231,23 @@ class _Writer:
             raise self._error(node, "have a signed member of a structure")
         if node["type"] == "PACKARRAYDTYPE" and self._is_signed(node["addr"]):
             raise self._error(node, "have a signed array of several dimensions")
+
+    def _check_foreach(self) -> None:
+        """Refuse foreach where a range descends, or where Verilator has evaluated it: some begin with the last index.
+
+        The place of such a loop is that of its index.
+        """
+        places = [number for number, line in enumerate(self._code, 1) for _ in re.findall(r"\bforeach\b", line)]
+        loops = [node for node in self._nodes.values() if node["type"] == "LOOP"]
+        loops = [node for node in loops if places and self._token(node) not in ("for", "while")]
+        for node in loops:
+            step = node["stmtsp"][-1]
+            if step["type"] == "ASSIGN" and step["rhsp"][0]["type"] == "SUB":
+                raise self._error(node, "go by foreach through a range that descends, where simulators go upwards")
+        lines = {_line(node) for node in loops}
+        for place in places:
+            if not lines & {place, place + 1}:
+                raise UnreadError(place, "not use foreach in a function for constants alone, or for nothing")
 
     def _is_signed(self, address: str) -> bool:
         """Whether a type or that of its elements has a sign."""

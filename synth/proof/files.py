@@ -82,6 +82,12 @@ _SAME_NAME = "Assert `count_id(wire->name) == 0' failed"
 _LONGEST_INDEX = 33
 """With a sign; tools ignore what is above."""
 
+_CLEARED = (
+    "must clear its accumulator and its flags, and nothing else, while clear is 1",
+    "must start from an accumulator and flags of 0 while clear is 1: with enable they become those of its step, else 0",
+)
+"""A sentence of the reader of gates, and one that also says what a step does while clear is 1."""
+
 _SHOWN = 3
 """Undefined values that a message names."""
 
@@ -108,9 +114,7 @@ class UserFile(Subject):
         try:
             netlist = super().netlist() if text is None else self._as(text).netlist()
         except NetlistError as error:
-            raise NetlistError(
-                f"{error}{self._undefined()}" if "undefined value" in str(error) else str(error)
-            ) from None
+            raise NetlistError(self._explained(str(error))) from None
         rng = np.random.default_rng(1)
         widths = netlist.inputs.items()
         cases = [
@@ -206,7 +210,7 @@ class UserFile(Subject):
         try:
             code = preprocess(self.verilog)
             refuse_misread(self.verilog, f"{PREPROCESSED}\n{code}`file_pop{END}", self.top, (), self.place_of)
-            text, lines = elaborate(self.verilog, self.top)
+            text, lines = elaborate(self.verilog, self.top, code)
         except UnreadError as error:
             where = f" ({self.place_of(error.line)})" if error.line else ""
             raise NetlistError(f"{self.top} must {error.problem}{where}; {reason}") from None
@@ -243,8 +247,20 @@ class UserFile(Subject):
         except YosysError as error:  # some errors have no blank
             raise YosysError(str(error), re.sub("ERROR:(?! )", "ERROR: ", error.log), error.killed) from error
 
-    def _undefined(self) -> str:
-        """The outputs that undefined values may reach, and where these values come from, as a part of a sentence."""
+    def _explained(self, problem: str) -> str:
+        """A sentence of the reader of gates, with what it does not know: the names in the user's file."""
+        if "undefined value" in problem:
+            undefined, others = self._undefined()
+            if others and not undefined:  # the reader of gates knows no other inputs there
+                return f"{self.top} must have an out_valid that follows from in_valid alone, not from {others}"
+            return problem + undefined
+        return problem.replace(*_CLEARED)
+
+    def _undefined(self) -> tuple[str, str]:
+        """The outputs that undefined values may reach, and where these values come from, as a part of a sentence.
+
+        And the operands that ``out_valid`` depends on.
+        """
         _, outputs, place = self._reading
         module = json.loads(outputs["early.json"])["modules"][self.top]
         drivers = {
@@ -254,9 +270,10 @@ class UserFile(Subject):
             if cell["port_directions"][pin] == "output"
             for bit in bits
         }
-        inputs = {bit for port in module["ports"].values() if port["direction"] == "input" for bit in port["bits"]}
+        ports = [(name, port) for name, port in module["ports"].items() if port["direction"] == "input"]
+        inputs = {bit: name for name, port in ports for bit in port["bits"]}
         words = {bit: (name, word["attributes"]) for name, word in module["netnames"].items() for bit in word["bits"]}
-        names, sources = list[str](), set[str]()
+        names, sources, operands = list[str](), set[str](), set[str]()
         for name, port in module["ports"].items():
             if port["direction"] != "output":
                 continue
@@ -267,18 +284,22 @@ class UserFile(Subject):
                 if bit == "x" or (cell is not None and cell["type"] == "$shiftx"):
                     word = "x" if bit == "x" else "a select"
                     found.add(f"{word}{_source(cell or reader, place)}")
-                if bit in visited or isinstance(bit, str) or bit in inputs:
+                if bit in visited or isinstance(bit, str):
                     continue
                 visited.add(bit)
+                if bit in inputs:
+                    continue
                 if cell is None:
                     net, attributes = words[bit]
                     found.add(f"the undriven net {net}{_source({'attributes': attributes}, place)}")
                     continue
                 pins = [pin for pin in cell["connections"] if cell["port_directions"][pin] == "input"]
                 waiting += [(pin_bit, cell) for pin in pins for pin_bit in cell["connections"][pin]]
+            operands |= {inputs[bit] for bit in visited & inputs.keys()} if name == "out_valid" else set()
             names += [name] if found else []
             sources |= found
-        return f": {', '.join(names)}, by {', '.join(sorted(sources)[:_SHOWN])}" if names else ""
+        undefined = f": {', '.join(names)}, by {', '.join(sorted(sources)[:_SHOWN])}" if names else ""
+        return undefined, " and ".join(sorted(operands - {CLOCK, "rst", "enable", "in_valid"}))
 
     @cached_property
     def again(self) -> tuple[Subject, Netlist]:

@@ -16,6 +16,7 @@ from synth.proof.adders import NOWHERE, linear_form
 from synth.proof.bulk import BulkDotProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
+from synth.proof.files import UserFile
 from synth.proof.floated import FloatedDotProof
 from synth.proof.gates import Folder, Gate, Netlist, NetlistError
 from synth.proof.lanes import Lanes
@@ -609,6 +610,29 @@ def test_controls_that_do_not_work_are_refused(control):
     pattern, replacement, sentence = CONTROLS[control]
     with pytest.raises(NetlistError, match=sentence):
         subject(ELEMENT, broken(ELEMENT, pattern, replacement)).netlist()
+
+
+NAMED = {
+    "out_valid": (
+        build("mac", "e2m1", accumulator="exact", terms=4, flags=True, stages=1, clock_enable=True),
+        (r"enable \? in_valid :", "enable ? in_valid & ~a[0] :"),
+        "must have an out_valid that follows from in_valid alone, not from a",
+    ),
+    "flags": (
+        build("pe", "e2m1", accumulator="exact", terms=4, flags=True),
+        (r"\{4\{enable\}\} &", "{4{enable & ~clear}} &"),
+        "must start from an accumulator and flags of 0 while clear is 1: with enable they become those of its step,"
+        " else 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("control", NAMED)
+def test_what_a_users_module_must_do_is_named(control):
+    design, change, sentence = NAMED[control]
+    file = UserFile(design, broken(design, *change), design.name, "mine.v", (), "")
+    with pytest.raises(NetlistError, match=f"^{design.name} {sentence}$"):
+        file.netlist()
 
 
 ROWS = build("pe", "binary8p4", accumulator="exact", terms=1, carry_save=True, flags=True)

@@ -24,7 +24,37 @@ REPORT, LONGER = (
 PATH = "use a signal of another module or block by its path"
 
 # Columns: construct, body, what verify says. In each body, r is the right result, q is a register for it.
+DOWN = "go by foreach through a range that descends, where simulators go upwards"
+LISTED = "foreach (s[i]) e = e * 16 + s[i];"
 DIFFERENT = [
+    (
+        "foreach downwards",
+        "logic [3:0][3:0] s; logic [15:0] e; assign s = {code, ~code};"
+        f" always_comb begin e = 0; {LISTED} end assign bits = same(e == {{code, ~code}} ? r : 0);",
+        DOWN,
+    ),
+    (
+        "foreach downwards through a list",
+        "logic [3:0] s [1:0]; logic [15:0] e; assign s[1] = code[7:4]; assign s[0] = code[3:0];"
+        f" always_comb begin e = 0; {LISTED} end assign bits = same(e == code ? r : 0);",
+        DOWN,
+    ),
+    (
+        "foreach for a constant",
+        f"function automatic int f(input logic [3:0][3:0] s); int e; e = 0; {LISTED} return e; endfunction"
+        " localparam int P = f(16'h1234); assign bits = same(P == 16'h1234 ? r : 0);",
+        "use foreach in a function for constants alone, or for nothing",
+    ),
+    (
+        "value of an enumeration by a choice",
+        f"{SHORT} typedef enum logic [7:0] {{C = 1 ? A + B : 4'd0, D = 9}} t; assign bits = same(C == 16 ? r : 0);",
+        "have the value of C as a sum of short constants",
+    ),
+    (
+        "choice between short sums",
+        f"{SHORT} localparam P = A == 15 ? A + B : B; assign bits = same(P == 0 ? r : 0);",
+        "have the parameter P without a range",
+    ),
     (
         "assertion that fails",
         "logic [15:0] m; always_comb begin m = r; assert (code != 5) else m = 0; end assign bits = same(m);",
@@ -90,6 +120,12 @@ DIFFERENT = [
 """What was called equal, but is different in Icarus."""
 
 ACCEPTED = [
+    (
+        "foreach upwards",
+        "logic [0:3][3:0] s; logic [3:0] m [4]; logic [15:0] e; assign s = {code, ~code}; always_comb begin e = 0;"
+        f" {LISTED} foreach (m[i]) m[i] = s[i]; end assign bits = same(e == {{code, m[2], m[3]}} ? r : 0);",
+        None,
+    ),
     (
         "variable of a function",
         "function logic [15:0] f(input logic [15:0] a); logic [15:0] t; t = ~a; f = ~t; endfunction"

@@ -150,8 +150,8 @@ def test_planted_bugs_are_found(folder, capsys, change, file, words, kind):
 
 @NEEDS_VERILATOR
 def test_a_wrong_reading_of_verilator_is_found(folder, capsys, monkeypatch):
-    def misread(text, top):
-        plain, lines = elaborate(text, top)
+    def misread(text, top, code):
+        plain, lines = elaborate(text, top, code)
         assert "&" in plain
         return plain.replace("&", "|"), lines
 
@@ -469,7 +469,7 @@ UNREAD = {
 def test_what_is_not_translated_is_refused(body, problem):
     text = f"module top (input logic [2:0] a, output logic y);\n{body}\nendmodule\n"
     with pytest.raises(UnreadError) as caught:
-        elaborate(text, "top")
+        elaborate(text, "top", text)
     assert re.search(problem, caught.value.problem)
     assert caught.value.line == 2
 
