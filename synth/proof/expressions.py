@@ -6,10 +6,13 @@ width of their own: conditions, sides of a comparison, counts of shifts, indices
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 _INTEGER = 32
 """Bits of a number without a size, and of the type integer."""
+_MOST = (1 << _INTEGER - 1) - 1
+_DIGITS = {"b": "01", "o": "01234567", "d": "0123456789", "h": "0123456789abcdef"}
 _NUMBER = r"(?:\d[\d_]*\s*)?'s?[bodh]\s*[\w?]+|'[01xz]\b|\d[\d_]*(?:\.\d[\d_]*)?(?:e[-+]?\d+)?"
 _NAME = r"\\|\$?[a-z_][\w$]*(?:\s*::\s*[a-z_][\w$]*)*"
 """With a backslash for a name whose letters are gone."""
@@ -40,6 +43,8 @@ _LEVELS = {
 _LOGICAL, _COMPARED = 2, (6, 7)
 """The last level of operators whose operands have widths of their own; the levels of comparisons."""
 _GROWING = "+", "-", "*", "**", "<<", "<<<", "~"
+_LONGEST = 64
+"""A shift or power from which on results are just too long."""
 _SUM = re.compile(r"[-+*~]|<<")
 _WIDE = re.compile(r"int|integer|longint|time|real|\$(?!signed$|unsigned$)\w+")
 """Types and functions of 32 bits or more."""
@@ -52,12 +57,36 @@ class Width(NamedTuple):
     """Whether one of them has 32 bits or more; names that are not known count as short."""
     grows: bool = False
     """Whether a result may need more bits than its operands have."""
+    bound: int | None = None
+    """A bound of the last result's magnitude, if it is known."""
 
     def __or__(self, other: "Width") -> "Width":
-        return Width(self.is_wide or other.is_wide, self.grows or other.grows)
+        return Width(self.is_wide or other.is_wide, self.grows or other.grows, self._bound("|", other))
+
+    def _bound(self, sign: str, other: "Width") -> int | None:
+        one, two = self.bound, other.bound
+        if one is None or two is None:
+            return None
+        match sign:
+            case "+" | "-":
+                return one + two
+            case "*":
+                return min(one * two, 1 << 2 * _LONGEST)
+            case "<<" | "<<<":
+                return min(one << min(two, _LONGEST), 1 << 2 * _LONGEST)
+            case "**":
+                return min(int(min(one, 1 << _LONGEST) ** min(two, _LONGEST)), 1 << 2 * _LONGEST)
+            case "&" | "%":
+                return min(one, two)
+        return one if sign in ("/", ">>", ">>>") else max(one, two)
+
+    def result(self, sign: str, other: "Width", joins: bool = True) -> "Width":
+        """The width and bound of an operator's result; ``joins`` says that both operands share it."""
+        both = self | other if joins else self
+        return Width(both.is_wide, both.grows or sign in _GROWING, self._bound(sign, other))
 
 
-_BIT = Width(False)
+_BIT = Width(False, False, 1)
 
 
 class _UnparsedError(Exception):
@@ -70,13 +99,16 @@ class Expression:
     Members
     -------
     is_wide : the whole has 32 bits or more
-    has_short_sum : it, or a part with a width of its own, has a sum of short words alone, or cannot be parsed
+    bound : of its magnitude, if that of all its names is among the ``bounds``
+    has_short_sum : it, or a part with a width of its own, has a sum of short words alone, or one that may need more
+        than 31 bits, or cannot be parsed
     leaves : the names and numbers
     """
 
-    def __init__(self, text: str, wide: Mapping[str, bool]):
-        self._tokens, self._place, self._wide = list[str](), 0, wide
+    def __init__(self, text: str, wide: Mapping[str, bool], bounds: Mapping[str, int] = MappingProxyType({})):
+        self._tokens, self._place, self._wide, self._bounds = list[str](), 0, wide, bounds
         self.leaves, self.has_short_sum, self.is_wide = list[str](), False, False
+        self.bound: int | None = None
         place, text = 0, text.strip()
         try:
             while place < len(text):
@@ -86,7 +118,8 @@ class Expression:
                 place = token.end()
                 self._tokens.append(re.sub(r"\s", "", token[0]))
                 self.leaves += [self._tokens[-1]] if token[1] or token[2] else []
-            self.is_wide = bool(text) and self._alone(self._parts())
+            whole = self._parts() if text else _BIT
+            self.is_wide, self.bound = whole.is_wide, whole.bound
             if self._next():
                 raise _UnparsedError
         except _UnparsedError:
@@ -106,15 +139,16 @@ class Expression:
 
     def _alone(self, width: Width) -> bool:
         """Whether a part with a width of its own is wide."""
-        self.has_short_sum |= width.grows and not width.is_wide
+        self.has_short_sum |= width.grows and (not width.is_wide or (width.bound or 0) > _MOST)
         return width.is_wide
 
     def _parts(self, *signs: str) -> Width:
         """Expressions with widths of their own, between commas or other signs: the width of all together."""
-        parts = [self._alone(self._choice())]
+        first = self._choice()
+        parts = [self._alone(first)]
         while self._next(",", *signs):
             parts.append(self._alone(self._choice()))
-        return Width(any(parts))
+        return Width(any(parts), False, first.bound if len(parts) == 1 else None)
 
     def _choice(self) -> Width:
         condition = self._operation(0)
@@ -139,21 +173,23 @@ class Expression:
                 left = _BIT
             elif "<<" in sign or ">>" in sign:
                 self._alone(right)
-                left |= Width(False, sign in _GROWING)
+                left = left.result(sign, right, joins=False)
             else:
-                left |= right | Width(False, sign in _GROWING)
+                left = left.result(sign, right)
         return left
 
     def _power(self) -> Width:
         left = self._unary()
         while self._next("**"):
-            self._alone(self._unary())
-            left |= Width(False, True)
+            right = self._unary()
+            self._alone(right)
+            left = left.result("**", right, joins=False)
         return left
 
     def _unary(self) -> Width:
         if sign := self._next("+", "-", "~"):
-            return self._unary() | Width(False, sign in "-~")
+            width = self._unary()
+            return width._replace(grows=width.grows or sign in "-~")
         if self._next("!", "&", "|", "^", "~&", "~|", "~^", "^~"):
             self._alone(self._unary())
             return _BIT
@@ -174,7 +210,11 @@ class Expression:
             size = re.match(r"(\d*)[\d_]*('?)(.?)", token)
             assert size
             is_wide = not size[2] or (int(size[1]) >= _INTEGER if size[1] else size[3] not in "01xzXZ")
-            return self._cast(Width(is_wide), not size[2] and token.isdigit() and int(token) >= _INTEGER)
+            bound = int(token.replace("_", "")) if re.fullmatch(r"[\d_]+", token) else None
+            for base, digits in _DIGITS.items():
+                if value := re.fullmatch(rf"[\d_]*'s?{base}([{digits}_]+)", token, re.I):
+                    bound = int(value[1].replace("_", "") or "0", len(digits))
+            return self._cast(Width(is_wide, False, bound), not size[2] and token.isdigit() and int(token) >= _INTEGER)
         return self._named(token)
 
     def _cast(self, width: Width, is_wide: bool) -> Width:
@@ -199,18 +239,21 @@ class Expression:
         while self._next("["):
             self._parts(":", "+:", "-:")
             self._need("]")
-            width = _BIT
+            width = Width(False)
         return width
 
     def _named(self, name: str) -> Width:
         last = name.rpartition(":")[2]
-        width = Width(_WIDE.fullmatch(last) is not None or self._wide.get(last, False))
+        is_wide = _WIDE.fullmatch(last) is not None or self._wide.get(last, False)
+        width = Width(is_wide, False, self._bounds.get(last))
         if self._next() in ("signed", "unsigned"):  # behind the name of a type
             self._place += 1
         if self._next("("):
             argument = _BIT if self._next(")") else self._parts()
             if argument is not _BIT:
                 self._need(")")
+            if last == "$clog2" and argument.bound is not None:
+                return Width(True, False, argument.bound.bit_length())
             is_kept = last in ("$signed", "$unsigned")
             return self._selected(Width(argument.is_wide) if is_kept else width)
         if last in ("signed", "unsigned") and self._next("'("):
@@ -221,4 +264,4 @@ class Expression:
         if self._next("."):
             self._place += 1
             return self._named(self._tokens[self._place - 1]) if self._place <= len(self._tokens) else width
-        return self._cast(width, width.is_wide)
+        return self._cast(width, _WIDE.fullmatch(last) is not None)

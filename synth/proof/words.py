@@ -108,24 +108,25 @@ def short_sums(code: str) -> Iterator[tuple[int, str]]:
     """
     constants, overrides = list(_constants(code)), list(_overrides(code))
     wide = _wide(code, constants, overrides)
+    bounds = _bounds(constants, overrides, wide)
     for start, kind, name, value, _ in constants:
-        is_odd = kind == "signed" or re.search(r"'[01xz]", value, re.I) or Expression(value, wide).has_short_sum
+        is_odd = kind == "signed" or re.search(r"'[01xz]", value, re.I) or Expression(value, wide, bounds).has_short_sum
         if kind in _PLAIN and is_odd:
             yield start, f"have the parameter {name} without a range"
     for match in re.finditer(r"\benum\b[^{;]*\{", code):
         for start, end in _listed(code, match.end()):
             name, _, value = code[start:end].partition("=")
-            if Expression(value, wide).has_short_sum:
+            if Expression(value, wide, bounds).has_short_sum:
                 yield start, f"have the value of {name.strip()} as a sum of short constants"
     for start, _, _, value in overrides:
-        if Expression(value, wide).has_short_sum:
+        if Expression(value, wide, bounds).has_short_sum:
             yield start, "give a parameter a sum of short constants"
     for match in re.finditer(r"\bcase\s*(?=\()", code):
         end = _closed(code, match.end())
-        chosen = Expression(code[match.end() + 1 : end - 1], wide)
+        chosen = Expression(code[match.end() + 1 : end - 1], wide, bounds)
         if not all(leaf[0] in "0123456789'" or leaf.rpartition(":")[2] in wide for leaf in chosen.leaves):
             continue  # of a block, where tools agree
-        if chosen.has_short_sum or any(Expression(item, wide).has_short_sum for item in _items(code, end)):
+        if chosen.has_short_sum or any(Expression(item, wide, bounds).has_short_sum for item in _items(code, end)):
             yield match.start(), "choose by a sum of short constants"
 
 
@@ -175,6 +176,26 @@ def _wide(code: str, constants: Iterable[_Constant], overrides: Iterable[_Overri
         wide |= dict.fromkeys(short, False)
         is_new = bool(short)
     return wide
+
+
+def _bounds(
+    constants: Iterable[_Constant], overrides: Iterable[_Override], wide: Mapping[str, bool]
+) -> Mapping[str, int]:
+    """Bounds of the magnitude of parameters, wherever they are in the file, if all their values are known."""
+    values, bounds, is_new = dict[str, list[str]](), dict[str, int](), True
+    for constant in constants:
+        values.setdefault(constant.name, []).append(constant.value)
+    for _, _, key, value in overrides:
+        for name in [key] if isinstance(key, str) else [*values]:
+            values.get(name, []).append(value)
+    while is_new:
+        is_new = False
+        for name in values.keys() - bounds.keys():
+            found = [Expression(value, wide, bounds).bound for value in values[name]]
+            known = [bound for bound in found if bound is not None]
+            if len(known) == len(found):
+                bounds[name], is_new = max(known), True
+    return bounds
 
 
 def _items(code: str, start: int) -> Iterator[str]:

@@ -44,6 +44,6 @@ package fp_pkg;
 
   function automatic logic [5:0] leading_one(logic [43:0] x);
     leading_one = '0;
-    foreach (x[i]) if (x[43-i]) leading_one = 6'(43 - i);
+    for (int i = 43; i >= 0; i--) if (x[43-i]) leading_one = 6'(43 - i);
   endfunction
 endpackage

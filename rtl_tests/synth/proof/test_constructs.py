@@ -80,6 +80,14 @@ TABLE = [
     ("short sum without a sign", f"{SHORT} localparam P = $unsigned(A) + B; {ZERO}", NO_RANGE),
     ("short power", f"{SHORT} localparam P = A ** 2; assign bits = P == 1 ? r : 16'd0;", NO_RANGE),
     ("sum of comparisons", f"{SHORT} localparam C = A == 15; localparam P = C + C; {ZERO}", NO_RANGE),
+    ("long shift", f"localparam W = 4 * 8, P = 1 << W; {ZERO}", NO_RANGE),
+    ("long power", "localparam P = 2 ** 32 - 1; assign bits = P == 64'hFFFF_FFFF_FFFF_FFFF ? r : 16'd0;", NO_RANGE),
+    (
+        "long shift by a parameter that is given",
+        "wire k; inner16 #(.N(40)) s (k); assign bits = k ? r : 16'd0; endmodule"
+        " module inner16 #(parameter N = 3) (output y); localparam P = 1 << N; assign y = P == 0;",
+        NO_RANGE,
+    ),
     (
         "number of bits from a choice",
         f"{SHORT} localparam P = A == 15 ? A + B : B; wire [P:0] k = code; assign bits = k == code[0] ? r : 16'd0;",
@@ -761,6 +769,11 @@ SYSTEM_TABLE = [
         "short sum that Verilator reads",
         f"function automatic logic [15:0] f(input logic [15:0] a); return a; endfunction {SHORT}"
         " localparam P = A == 15 ? A + B : B; assign bits = f(P == 0 ? r : 16'd0);",
+        NO_RANGE,
+    ),
+    (
+        "short sum of casts to a size",
+        f"{SHORT} localparam W = 4; localparam P = W'(A) + W'(B); {ZERO}",
         NO_RANGE,
     ),
     ("short sum in a cast", f"{SHORT} localparam P = 8'(A + B); assign bits = P == 16 ? r : 16'd0;", NO_RANGE),
