@@ -244,10 +244,12 @@ class _Writer:
             step = node["stmtsp"][-1]
             if step["type"] == "ASSIGN" and step["rhsp"][0]["type"] == "SUB":
                 raise self._error(node, "go by foreach through a range that descends, where simulators go upwards")
-        lines = {_line(node) for node in loops}
+        lines, code = {_line(node) for node in loops}, "\n".join(self._code)
         for place in places:
-            if not lines & {place, place + 1}:
-                raise UnreadError(place, "not use foreach in a function for constants alone, or for nothing")
+            names = re.findall(r"\bfunction\b[^;(]*?([\w$]+)\s*[;(]", "\n".join(self._code[:place]))
+            is_constant = names and re.search(rf"\b(localparam|parameter)\b[^;]*\b{re.escape(names[-1])}\s*\(", code)
+            if is_constant and not lines & {place, place + 1}:
+                raise UnreadError(place, "not use foreach in a function for constants alone")
 
     def _is_signed(self, address: str) -> bool:
         """Whether a type or that of its elements has a sign."""

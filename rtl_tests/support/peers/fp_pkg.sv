@@ -42,8 +42,8 @@ package fp_pkg;
     return 43'(m) << (exponent(a) + exponent(b) + lsb - 6'(2 * (Bias + `FRACTION)));
   endfunction
 
-  function automatic logic [5:0] leading_one(logic [43:0] x);
+  function automatic logic [5:0] leading_one(logic [0:43] x);
     leading_one = '0;
-    for (int i = 43; i >= 0; i--) if (x[43-i]) leading_one = 6'(43 - i);
+    foreach (x[i]) if (x[43-i]) leading_one = 6'(i);
   endfunction
 endpackage

@@ -43,7 +43,7 @@ DIFFERENT = [
         "foreach for a constant",
         f"function automatic int f(input logic [3:0][3:0] s); int e; e = 0; {LISTED} return e; endfunction"
         " localparam int P = f(16'h1234); assign bits = same(P == 16'h1234 ? r : 0);",
-        "use foreach in a function for constants alone, or for nothing",
+        "use foreach in a function for constants alone",
     ),
     (
         "value of an enumeration by a choice",
