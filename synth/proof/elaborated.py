@@ -247,7 +247,8 @@ class _Writer:
         lines, code = {_line(node) for node in loops}, "\n".join(self._code)
         for place in places:
             names = re.findall(r"\bfunction\b[^;(]*?([\w$]+)\s*[;(]", "\n".join(self._code[:place]))
-            is_constant = names and re.search(rf"\b(localparam|parameter)\b[^;]*\b{re.escape(names[-1])}\s*\(", code)
+            constant = r"(\b(localparam|parameter|if|case|for)\b[^;]*|\[[^];]*)\b"
+            is_constant = names and re.search(rf"{constant}{re.escape(names[-1])}\s*\(", code)
             if is_constant and not lines & {place, place + 1}:
                 raise UnreadError(place, "not use foreach in a function for constants alone")
 
@@ -521,6 +522,9 @@ class _Writer:
     def _statements(self, scope: _Tree, statements: Sequence[_Tree]) -> None:
         for place, item in enumerate(statements):
             rest = statements[place + 1 :]
+            if rest and (variable := self._overwritten(item, rest[0])):
+                self._uses[variable] -= 1
+                continue
             if rest and self._counter(item) and self._counter(item) == self._counter(self._loop(rest[0]) or {}):
                 self._first = item
                 continue
@@ -532,6 +536,14 @@ class _Writer:
 
     _first: _Tree | None = None
     """The assignment before a loop that gives its counter a value."""
+
+    def _overwritten(self, item: _Tree, following: _Tree) -> str:
+        """The variable that gets one constant, then another, as Verilator gives a counter 0 before its first value."""
+        inner = item["stmtsp"] if item["type"] == "INITIALAUTOMATICSTMT" else [item]
+        pair = [*inner, following]
+        is_plain = len(pair) == 2 and all(one["type"] == "ASSIGN" and one["rhsp"][0]["type"] == "CONST" for one in pair)
+        variables = {self._counter(one) for one in pair} if is_plain else set()
+        return variables.pop() if len(variables) == 1 else ""
 
     def _loop(self, item: _Tree) -> _Tree | None:
         if item["type"] == "JUMPBLOCK" and len(item["stmtsp"]) == 1:

@@ -6,7 +6,6 @@ width of their own: conditions, sides of a comparison, counts of shifts, indices
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 _INTEGER = 32
@@ -50,6 +49,14 @@ _WIDE = re.compile(r"int|integer|longint|time|real|\$(?!signed$|unsigned$)\w+")
 """Types and functions of 32 bits or more."""
 
 
+class Bound(NamedTuple):
+    """Between which numbers a value is, and whether its type has a sign."""
+
+    low: int
+    high: int
+    signed: bool
+
+
 class Width(NamedTuple):
     """What is known of expressions that share a width."""
 
@@ -57,36 +64,48 @@ class Width(NamedTuple):
     """Whether one of them has 32 bits or more; names that are not known count as short."""
     grows: bool = False
     """Whether a result may need more bits than its operands have."""
-    bound: int | None = None
-    """A bound of the last result's magnitude, if it is known."""
+    bound: Bound | None = None
+    """Bounds of the last result, if they are known."""
+    is_long: bool = False
+    """Whether one is a parameter without a range whose value grows: Icarus gives it more than 32 bits."""
 
     def __or__(self, other: "Width") -> "Width":
-        return Width(self.is_wide or other.is_wide, self.grows or other.grows, self._bound("|", other))
+        bound, is_long = self._bound("|", other), self.is_long or other.is_long
+        return Width(self.is_wide or other.is_wide, self.grows or other.grows, bound, is_long)
 
-    def _bound(self, sign: str, other: "Width") -> int | None:
-        one, two = self.bound, other.bound
-        if one is None or two is None:
+    def _bound(self, sign: str, other: "Width") -> Bound | None:
+        if self.bound is None or other.bound is None:
             return None
+        (low, high, signed), (least, most, too) = self.bound, other.bound
+        size, other_size = max(-low, high), max(-least, most)
         match sign:
-            case "+" | "-":
-                return one + two
+            case "+":
+                return Bound(low + least, high + most, signed and too)
+            case "-":
+                return Bound(low - most, high - least, signed and too)
             case "*":
-                return min(one * two, 1 << 2 * _LONGEST)
+                size = size * other_size
             case "<<" | "<<<":
-                return min(one << min(two, _LONGEST), 1 << 2 * _LONGEST)
+                size = size << min(other_size, _LONGEST)
             case "**":
-                return min(int(min(one, 1 << _LONGEST) ** min(two, _LONGEST)), 1 << 2 * _LONGEST)
-            case "&" | "%":
-                return min(one, two)
-        return one if sign in ("/", ">>", ">>>") else max(one, two)
+                size = int(min(size, 1 << _LONGEST) ** min(other_size, _LONGEST))
+            case "&" | "%" if min(low, least) >= 0:
+                size = min(size, other_size)
+            case "/" | ">>" | ">>>":
+                pass
+            case _:
+                size = max(size, other_size)
+        is_shift = sign in (">>", ">>>", "<<", "<<<", "**")
+        size, least = min(size, 1 << 2 * _LONGEST), 0 if is_shift else least
+        return Bound(-size if min(low, least) < 0 else 0, size, signed and (too or is_shift))
 
     def result(self, sign: str, other: "Width", joins: bool = True) -> "Width":
         """The width and bound of an operator's result; ``joins`` says that both operands share it."""
         both = self | other if joins else self
-        return Width(both.is_wide, both.grows or sign in _GROWING, self._bound(sign, other))
+        return both._replace(grows=both.grows or sign in _GROWING, bound=self._bound(sign, other))
 
 
-_BIT = Width(False, False, 1)
+_BIT = Width(False, False, Bound(0, 1, False))
 
 
 class _UnparsedError(Exception):
@@ -94,21 +113,20 @@ class _UnparsedError(Exception):
 
 
 class Expression:
-    """A constant expression, or several between commas; ``wide`` says which names have 32 bits or more.
+    """A constant expression, or several between commas; ``known`` says what is known of names.
 
     Members
     -------
-    is_wide : the whole has 32 bits or more
-    bound : of its magnitude, if that of all its names is among the ``bounds``
+    width : of the whole
     has_short_sum : it, or a part with a width of its own, has a sum of short words alone, or one that may need more
-        than 31 bits, or cannot be parsed
+        than 31 bits, or be negative without a sign; or it cannot be parsed
+    joins_long : a concatenation or $bits has a part that is long
     leaves : the names and numbers
     """
 
-    def __init__(self, text: str, wide: Mapping[str, bool], bounds: Mapping[str, int] = MappingProxyType({})):
-        self._tokens, self._place, self._wide, self._bounds = list[str](), 0, wide, bounds
-        self.leaves, self.has_short_sum, self.is_wide = list[str](), False, False
-        self.bound: int | None = None
+    def __init__(self, text: str, known: Mapping[str, Width]):
+        self._tokens, self._place, self._known = list[str](), 0, known
+        self.leaves, self.has_short_sum, self.joins_long, self.width = list[str](), False, False, Width(False)
         place, text = 0, text.strip()
         try:
             while place < len(text):
@@ -118,8 +136,7 @@ class Expression:
                 place = token.end()
                 self._tokens.append(re.sub(r"\s", "", token[0]))
                 self.leaves += [self._tokens[-1]] if token[1] or token[2] else []
-            whole = self._parts() if text else _BIT
-            self.is_wide, self.bound = whole.is_wide, whole.bound
+            self.width = self._parts() if text else _BIT
             if self._next():
                 raise _UnparsedError
         except _UnparsedError:
@@ -139,16 +156,19 @@ class Expression:
 
     def _alone(self, width: Width) -> bool:
         """Whether a part with a width of its own is wide."""
-        self.has_short_sum |= width.grows and (not width.is_wide or (width.bound or 0) > _MOST)
+        low, high, signed = width.bound or (0, 0, True)
+        self.has_short_sum |= width.grows and (not width.is_wide or max(-low, high) > _MOST or (low < 0 and not signed))
         return width.is_wide
 
     def _parts(self, *signs: str) -> Width:
         """Expressions with widths of their own, between commas or other signs: the width of all together."""
-        first = self._choice()
-        parts = [self._alone(first)]
+        whole = self._choice()
+        self._alone(whole)
         while self._next(",", *signs):
-            parts.append(self._alone(self._choice()))
-        return Width(any(parts), False, first.bound if len(parts) == 1 else None)
+            part = self._choice()
+            self._alone(part)
+            whole = (whole | part)._replace(bound=None)
+        return whole
 
     def _choice(self) -> Width:
         condition = self._operation(0)
@@ -189,7 +209,8 @@ class Expression:
     def _unary(self) -> Width:
         if sign := self._next("+", "-", "~"):
             width = self._unary()
-            return width._replace(grows=width.grows or sign in "-~")
+            zero = Width(False, False, Bound(0, 0, True))
+            return zero.result("-", width) if sign != "+" else width  # where ~ differs by 1
         if self._next("!", "&", "|", "^", "~&", "~|", "~^", "^~"):
             self._alone(self._unary())
             return _BIT
@@ -203,17 +224,18 @@ class Expression:
             self._need(")")
             return self._cast(width, False)
         if token in ("{", "'{"):
-            return self._joined()
+            return self._joined(token == "{")
         if not token or not re.match(r"[\\\w$']", token):
             raise _UnparsedError
         if token[0].isdigit() or token[0] == "'":
             size = re.match(r"(\d*)[\d_]*('?)(.?)", token)
             assert size
             is_wide = not size[2] or (int(size[1]) >= _INTEGER if size[1] else size[3] not in "01xzXZ")
-            bound = int(token.replace("_", "")) if re.fullmatch(r"[\d_]+", token) else None
+            value = int(token.replace("_", "")) if re.fullmatch(r"[\d_]+", token) else None
             for base, digits in _DIGITS.items():
-                if value := re.fullmatch(rf"[\d_]*'s?{base}([{digits}_]+)", token, re.I):
-                    bound = int(value[1].replace("_", "") or "0", len(digits))
+                if found := re.fullmatch(rf"[\d_]*'s?{base}([{digits}_]+)", token, re.I):
+                    value = int(found[1].replace("_", "") or "0", len(digits))
+            bound = None if value is None else Bound(value, value, not size[2] or size[3] in "sS")
             return self._cast(Width(is_wide, False, bound), not size[2] and token.isdigit() and int(token) >= _INTEGER)
         return self._named(token)
 
@@ -226,13 +248,15 @@ class Expression:
             width = Width(is_wide)
         return width
 
-    def _joined(self) -> Width:
+    def _joined(self, is_sized: bool = True) -> Width:
         """Behind the first brace: a concatenation, or a count and what is repeated."""
         width = self._parts()
         if self._next("{"):
             width = self._joined()
+        else:
+            self.joins_long |= width.is_long and is_sized
         self._need("}")
-        return self._selected(width)
+        return self._selected(Width(width.is_wide))
 
     def _selected(self, width: Width) -> Width:
         """A value, or the part of it that brackets and points select."""
@@ -244,16 +268,16 @@ class Expression:
 
     def _named(self, name: str) -> Width:
         last = name.rpartition(":")[2]
-        is_wide = _WIDE.fullmatch(last) is not None or self._wide.get(last, False)
-        width = Width(is_wide, False, self._bounds.get(last))
+        width = Width(True) if _WIDE.fullmatch(last) else self._known.get(last, Width(False))
         if self._next() in ("signed", "unsigned"):  # behind the name of a type
             self._place += 1
         if self._next("("):
             argument = _BIT if self._next(")") else self._parts()
             if argument is not _BIT:
                 self._need(")")
+            self.joins_long |= last == "$bits" and argument.is_long
             if last == "$clog2" and argument.bound is not None:
-                return Width(True, False, argument.bound.bit_length())
+                return Width(True, False, Bound(0, max(argument.bound[:2]).bit_length(), True))
             is_kept = last in ("$signed", "$unsigned")
             return self._selected(Width(argument.is_wide) if is_kept else width)
         if last in ("signed", "unsigned") and self._next("'("):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from synth.proof.expressions import Expression
+from synth.proof.expressions import Bound, Expression, Width
 
 _ASSERTION = re.compile(
     r"\b(?:assert|assume|cover|restrict|expect)\b\s*(?:(?:property|sequence|final)\b|#\s*0)?\s*(?=\()"
@@ -62,11 +62,11 @@ def without_assertions(code: str) -> tuple[str, list[tuple[int, str]]]:
     return code, sorted(problems)
 
 
-def _closed(code: str, start: int) -> int:
-    """The place behind the parenthesis that belongs to the one at a place."""
+def _closed(code: str, start: int, pair: str = "()") -> int:
+    """The place behind the parenthesis, or brace, that belongs to the one at a place."""
     depth = 0
-    for match in re.compile(r"[()]").finditer(code, start):
-        depth += 1 if match[0] == "(" else -1
+    for match in re.compile(f"[{pair}]").finditer(code, start):
+        depth += 1 if match[0] == pair[0] else -1
         if depth == 0:
             return match.end()
     return len(code)
@@ -107,26 +107,31 @@ def short_sums(code: str) -> Iterator[tuple[int, str]]:
     Some tools add such words with 32 bits, others with the bits of the longest one.
     """
     constants, overrides = list(_constants(code)), list(_overrides(code))
-    wide = _wide(code, constants, overrides)
-    bounds = _bounds(constants, overrides, wide)
+    known = _known(code, constants, overrides)
     for start, kind, name, value, _ in constants:
-        is_odd = kind == "signed" or re.search(r"'[01xz]", value, re.I) or Expression(value, wide, bounds).has_short_sum
+        is_odd = kind == "signed" or re.search(r"'[01xz]", value, re.I) or Expression(value, known).has_short_sum
         if kind in _PLAIN and is_odd:
             yield start, f"have the parameter {name} without a range"
     for match in re.finditer(r"\benum\b[^{;]*\{", code):
         for start, end in _listed(code, match.end()):
             name, _, value = code[start:end].partition("=")
-            if Expression(value, wide, bounds).has_short_sum:
+            if Expression(value, known).has_short_sum:
                 yield start, f"have the value of {name.strip()} as a sum of short constants"
+    for match in (
+        re.finditer(r"(?<!')\{|\$bits\s*(?=\()", code) if any(width.is_long for width in known.values()) else ()
+    ):
+        pair = "{}" if match[0] == "{" else "()"
+        if Expression(code[match.start() : _closed(code, match.start(), pair)], known).joins_long:
+            yield match.start(), "take the size of a sum that is a parameter without a range"
     for start, _, _, value in overrides:
-        if Expression(value, wide, bounds).has_short_sum:
+        if Expression(value, known).has_short_sum:
             yield start, "give a parameter a sum of short constants"
     for match in re.finditer(r"\bcase\s*(?=\()", code):
         end = _closed(code, match.end())
-        chosen = Expression(code[match.end() + 1 : end - 1], wide, bounds)
-        if not all(leaf[0] in "0123456789'" or leaf.rpartition(":")[2] in wide for leaf in chosen.leaves):
+        chosen = Expression(code[match.end() + 1 : end - 1], known)
+        if not all(leaf[0] in "0123456789'" or leaf.rpartition(":")[2] in known for leaf in chosen.leaves):
             continue  # of a block, where tools agree
-        if chosen.has_short_sum or any(Expression(item, wide, bounds).has_short_sum for item in _items(code, end)):
+        if chosen.has_short_sum or any(Expression(item, known).has_short_sum for item in _items(code, end)):
             yield match.start(), "choose by a sum of short constants"
 
 
@@ -154,48 +159,43 @@ def _overrides(code: str) -> Iterator[_Override]:
                 yield _Override(start, match[1], key, value)
 
 
-def _wide(code: str, constants: Iterable[_Constant], overrides: Iterable[_Override]) -> Mapping[str, bool]:
-    """Whether genvars, functions and parameters have 32 bits or more, wherever they are in the file."""
-    wide = {match[2]: bool(_WIDE.search(match[1])) for match in _FUNCTION.finditer(code)}
-    wide |= dict.fromkeys(re.findall(r"\bgenvar\s+([\w$]+)", code), True)
-    values = list[tuple[str, str]]()
-    names = dict[str, list[str]]()
+def _known(code: str, constants: Iterable[_Constant], overrides: Iterable[_Override]) -> Mapping[str, Width]:
+    """What is known of genvars, functions and parameters, wherever they are in the file."""
+    known = {match[2]: Width(bool(_WIDE.search(match[1]))) for match in _FUNCTION.finditer(code)}
+    known |= dict.fromkeys(re.findall(r"\bgenvar\s+([\w$]+)", code), Width(True))
+    kinds, values, names = dict[str, set[str]](), dict[str, list[str]](), dict[str, list[str]]()
     for _, kind, name, value, module in constants:
         names.setdefault(module, []).append(name)
-        if kind in _PLAIN:
-            values.append((name, value))
-        wide[name] = wide.get(name, True) and (kind in _PLAIN or bool(_WIDE.search(kind)))
-    plain = {name for name, _ in values}
+        kinds.setdefault(name, set()).add(kind)
+        values.setdefault(name, []).append(value)
     for _, module, key, value in overrides:
         own = names.get(module, [])
-        given = key if isinstance(key, str) else own[key] if key < len(own) else ""
-        values += [(given, value)] if given in plain else []
+        given = [key] if isinstance(key, str) else own[key : key + 1] if own else [*values]
+        for name in given:
+            values.get(name, []).append(value)
+    known |= dict.fromkeys(values, Width(True))
     is_new = True
     while is_new:  # for a value may have another parameter
-        short = {name for name, value in values if wide[name] and not Expression(value, wide).is_wide}
-        wide |= dict.fromkeys(short, False)
-        is_new = bool(short)
-    return wide
-
-
-def _bounds(
-    constants: Iterable[_Constant], overrides: Iterable[_Override], wide: Mapping[str, bool]
-) -> Mapping[str, int]:
-    """Bounds of the magnitude of parameters, wherever they are in the file, if all their values are known."""
-    values, bounds, is_new = dict[str, list[str]](), dict[str, int](), True
-    for constant in constants:
-        values.setdefault(constant.name, []).append(constant.value)
-    for _, _, key, value in overrides:
-        for name in [key] if isinstance(key, str) else [*values]:
-            values.get(name, []).append(value)
-    while is_new:
         is_new = False
-        for name in values.keys() - bounds.keys():
-            found = [Expression(value, wide, bounds).bound for value in values[name]]
-            known = [bound for bound in found if bound is not None]
-            if len(known) == len(found):
-                bounds[name], is_new = max(known), True
-    return bounds
+        for name, texts in values.items():
+            found = [Expression(text, known).width for text in texts]
+            typed = {kind for kind in kinds[name] if kind not in _PLAIN}
+            is_plain = typed != kinds[name]
+            is_wide = all(map(_WIDE.search, typed)) and (not is_plain or all(width.is_wide for width in found))
+            is_long = is_plain and any(width.grows or width.is_long for width in found)
+            bounds = [width.bound for width in found if width.bound]
+            signed = all(
+                re.search(r"\bsigned\b|\b(int|integer|longint|byte|shortint)\b(?!\s*unsigned)", kind) for kind in typed
+            )
+            signed = signed and (not is_plain or all(bound.signed for bound in bounds))
+            bound = (
+                Bound(min(item.low for item in bounds), max(item.high for item in bounds), signed)
+                if len(bounds) == len(found)
+                else None
+            )
+            width = Width(is_wide, False, bound, is_long)
+            known[name], is_new = width, is_new or width != known[name]
+    return known
 
 
 def _items(code: str, start: int) -> Iterator[str]:

@@ -72,6 +72,7 @@ LOOPS = "if (code[0]) for (i = 0; i < 1; i = i + 1) z = code[0]; else for (i = 0
 ENDLESS = "cannot be mapped: mine.v:2: ERROR: unroll limit of 4000 exhausted [--unroll-limit=]"
 SHORT = "localparam [3:0] A = 15, B = 1;"
 NO_RANGE = "have the parameter P without a range"
+LONG = "take the size of a sum that is a parameter without a range"
 ZERO = "assign bits = P == 0 ? r : 16'd0;"
 TABLE = [
     ("choice between short sums", f"{SHORT} localparam P = A == 15 ? A + B : B; {ZERO}", NO_RANGE),
@@ -82,6 +83,26 @@ TABLE = [
     ("sum of comparisons", f"{SHORT} localparam C = A == 15; localparam P = C + C; {ZERO}", NO_RANGE),
     ("long shift", f"localparam W = 4 * 8, P = 1 << W; {ZERO}", NO_RANGE),
     ("long power", "localparam P = 2 ** 32 - 1; assign bits = P == 64'hFFFF_FFFF_FFFF_FFFF ? r : 16'd0;", NO_RANGE),
+    ("negative difference without a sign", f"localparam P = 32'd0 - 1; {ZERO}", NO_RANGE),
+    ("negative difference of a short word", f"localparam [7:0] N = 3; localparam P = 4 - N - 2; {ZERO}", NO_RANGE),
+    ("negative value of an unsigned word", f"localparam P = -32'd1; {ZERO}", NO_RANGE),
+    (
+        "sum in a concatenation",
+        "localparam W = 4 + 1; wire [63:0] k = {W, W}; assign bits = k[34:32] == 5 ? r : 16'd0;",
+        LONG,
+    ),
+    (
+        "sum that is repeated",
+        "localparam W = 4 * 2, V = W; wire [63:0] k = {2{~V}}; assign bits = k[63:32] == ~8 ? r : 16'd0;",
+        LONG,
+    ),
+    (
+        "sums that select, count and are not long",
+        "localparam [7:0] N = 3; localparam W = 4 + 1, D = 5, P = 4 - N, Q = 2 - 5;"
+        " wire [W-1:0] k = {W{P == 1}}; wire [63:0] n = {D, k[W-1:P], {W{1'b1}}};"
+        " assign bits = n[8:0] == 511 && n[40:9] == 5 && Q == -3 ? r : 16'd0;",
+        None,
+    ),
     (
         "long shift by a parameter that is given",
         "wire k; inner16 #(.N(40)) s (k); assign bits = k ? r : 16'd0; endmodule"
@@ -760,6 +781,11 @@ TABLE = [
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
 SYSTEM_TABLE = [
+    (
+        "long value of an enumeration",
+        "typedef enum logic [39:0] {C = 40'd0, D = 32'd0 - 1} t; assign bits = D == 40'hFF_FFFF_FFFF ? r : 16'd0;",
+        "have the value of D as a sum of short constants",
+    ),
     (
         "value of an enumeration by a choice",
         f"{SHORT} typedef enum logic [7:0] {{C = 1 ? A + B : 4'd0, D = 9}} t; assign bits = C == 16 ? r : 16'd0;",

@@ -90,6 +90,17 @@ def test_a_right_module_is_proved_from_its_own_files(folder, capsys, words, phra
 
 
 @NEEDS_VERILATOR
+def test_a_loop_may_count_down(folder, capsys):
+    package = Path("fp_pkg.sv").read_text()
+    upwards = "foreach (x[i]) if (x[43-i]) leading_one = 6'(i);"
+    assert upwards in package
+    downwards = "for (int i = 43; i >= 0; i--) if (x[i]) leading_one = 6'(43 - i);"
+    Path("fp_pkg.sv").write_text(package.replace(upwards, downwards))
+    status, out, err = run(capsys, f"verify {MAC} -o evidence")
+    assert (status, "equal to the reference model on all" in out) == (0, True), err + out
+
+
+@NEEDS_VERILATOR
 @pytest.mark.exhaustive
 def test_a_mac_of_8_bits_is_proved(folder, capsys):
     words = MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, "")
