@@ -61,8 +61,9 @@ def is_by_prefix(proof: SumProof, name: str) -> bool:
 
 def rows_added(proof: SumProof, name: str, total: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:
     """A netlist in which full adders stand for the prefix that a word is shown to be the sum of, and that word."""
-    adders, (half, generate, _) = full_adders(proof.netlist), _places(proof, name, len(total))
+    adders, (half, generate, propagate) = full_adders(proof.netlist), _places(proof, name, len(total))
     _check_apart(adders, half, generate)
+    _check_passes(proof.netlist, half, generate, propagate)
     solver = Solver()
     expected, words = places_of(proof, solver, name, len(total))
     known, relations = proof.bound_words(solver, words)
@@ -100,6 +101,20 @@ def _check_apart(netlist: Netlist, half: Sequence[int], generate: Sequence[int])
         is_half_adder = 0 in pins and (gate, other) == (Gate(SUM, pins), Gate(CARRY, pins))
         if not (0 in (bit, carry) or is_half_adder or gate == Gate("NOT", (carry,))):
             raise NotShownError(f"the half sum and the carry of place {place} may both be 1")
+
+
+def _check_passes(
+    netlist: Netlist, half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]
+) -> None:
+    """Show that a carry passes, from place 1 on, if and only if the half sum or the carry of the place is 1."""
+    gates = dict(enumerate(netlist.gates, netlist.first_gate))
+    for place, (bit, carry, passes) in enumerate(zip(half[1:], generate[1:], propagate, strict=False), 1):
+        pins = gates[bit].pins if bit in gates else ()
+        kinds = [(gates[net].kind, {*gates[net].pins}) for net in (bit, carry, passes) if net in gates]
+        is_either = kinds == [(kind, {*pins}) for kind in ("XOR", "AND", "OR")]
+        is_inverse = passes == 1 and bit in gates and gates[bit] == Gate(INVERTER, (carry,))
+        if not (is_either or is_inverse or (passes == bit and carry == 0) or (passes == carry and bit == 0)):
+            raise NotShownError(f"place {place} may pass another carry than its half sum and its carry say")
 
 
 def _chained(netlist: Netlist, first: Sequence[int], second: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:

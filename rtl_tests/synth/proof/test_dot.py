@@ -343,6 +343,7 @@ WORD = build("mac", "e2m1", random_bits=3, flags=True, **WORDS)
 WORD_AND_GAP = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **WORDS)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
 FAST_WHOLE = build("dot", "e2m1", accumulator="bfloat16", lanes=2, optimize="speed")
+FAST_EXACT = build("dot", "e2m1", accumulator="exact", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 
 
@@ -377,6 +378,9 @@ FAULTS = {
         r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);",
     ),
     "a sum by prefix": (FAST, r"(products_sum_generate_3_down_to_2 = )([^;]+);", r"\1(\2) ^ (&a[6:0] & b[0]);"),
+    "a carry that passes": (FAST, r"(products_sum_propagate = )([^;]+);", r"\1(\2) & ~4;"),
+    "a carry that passes with the accumulator": (FAST_WHOLE, r"(total_propagate =\s+)([^;]+);", r"\1(\2) & ~4;"),
+    "a carry that passes of an exact sum": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) | 4;"),
     "a prefix with the accumulator": (
         FAST_WHOLE,
         r"(total_generate_3_down_to_2 = )([^;]+);",
