@@ -23,12 +23,13 @@ def sha256(*texts: str) -> str:
 
 
 @cache
-def fingerprint(*entries: str, root: Path = ROOT, below: str = "") -> str:
+def fingerprint(*entries: str, root: Path = ROOT, below: str = "", leaf: str = "") -> str:
     """SHA-256 of the program that results of the modules ``entries`` depend on: see :func:`program`.
 
     With a folder, such as ``golden/``, it is that of the program's files in it.
     """
-    files = sorted((name, text) for name, text in program(*entries, root=root).items() if name.startswith(below))
+    contents = program(*entries, root=root, leaf=leaf)
+    files = sorted((name, text) for name, text in contents.items() if name.startswith(below))
     return sha256(*(f"{name} {hashlib.sha256(without_docstrings(name, text)).hexdigest()}" for name, text in files))
 
 
@@ -37,14 +38,15 @@ def without_docstrings(name: str, content: bytes) -> bytes:
     return _DOCSTRING.sub(rb"\1...", content) if name.endswith(".py") else content
 
 
-def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
+def program(*entries: str, root: Path = ROOT, leaf: str = "") -> dict[str, bytes]:
     """Contents, by relative path, of the files that modules, e.g. ``synth.area.jobs``, depend on in our packages.
 
     These are the modules that they import or start, also inside functions, those that these import, and so on; the
     ``__init__.py`` of each package on the way; and files beside them that are no modules. Of a package that is only on
     the way to a module (``a`` in ``from a.b import c``), the imports and exports do not count. An entry that is no
     module is a FileNotFoundError. Of a package that does nothing but export, those modules count that the names come
-    from which are imported from it, or which follow its name and a dot.
+    from which are imported from it, or which follow its name and a dot. What the module ``leaf`` imports does not
+    count: it chooses among modules, of which the right one is an entry.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]
@@ -52,8 +54,10 @@ def program(*entries: str, root: Path = ROOT) -> dict[str, bytes]:
         path = todo.pop()
         if path not in modules:
             modules[path] = path.read_bytes()
-            for name in _imported(path, modules[path].decode(), root):
-                todo += _sources(name, root)
+            if path != _file(leaf, root):
+                todo += (
+                    each for name in _imported(path, modules[path].decode(), root) for each in _sources(name, root)
+                )
     folders = {root / part for path in modules for part in path.relative_to(root).parents if part.name}
     others = {path: path.read_bytes() for folder in folders for path in _data(folder)}
     packages = (path for folder in folders if (path := folder / "__init__.py").exists())

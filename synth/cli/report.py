@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -25,7 +26,18 @@ from synth.area.runner import LocalPool, Outcome, measure_all
 from synth.area.store import Store
 from synth.cli import compare
 from synth.cli.checks import check_jobs, check_renamings, print_failures
-from synth.proof.evidence import EMITTED, EQUAL, PROVED, SWEPT, Evidence, EvidenceStore, program_hashes, read_verdicts
+from synth.proof.choose import PROVERS
+from synth.proof.evidence import (
+    EMITTED,
+    EQUAL,
+    PROVED,
+    SWEPT,
+    Evidence,
+    EvidenceStore,
+    program_digits,
+    program_hashes,
+    read_verdicts,
+)
 from synth.proof.verify import is_current
 from synth.report import load
 from synth.report.chapters.method import BY_TABLE
@@ -205,12 +217,15 @@ def _by_table(modules: Iterable[tuple[str, str]]) -> Iterator[Evidence]:
 
     Rows of another Verilog, or of another program than today's, do not count.
     """
-    rows, program = read_verdicts(VERDICTS), f"; program {sha256(*program_hashes(True).values())[:16]}; "
+    rows, programs = read_verdicts(VERDICTS), {program_digits(program_hashes(True, each)) for each in ("", *PROVERS)}
     for module, digest in modules:
         row = rows.get(module)
-        if row is None or row.verdict != EQUAL or not digest.startswith(row.verilog) or program not in row.basis:
+        if row is None or row.verdict != EQUAL or not digest.startswith(row.verilog):
             continue
-        method, names = row.basis.split(program)
+        basis = re.fullmatch("(.*); program (.*?); (.*)", row.basis)
+        if basis is None or basis[2] not in programs:
+            continue
+        method, _, names = basis.groups()
         tools = dict(name.split(" ", 1) for name in names.split(", "))
         base, _, exponent = row.inputs.partition("^")
         inputs, kind = int(base) ** int(exponent or 1), PROVED if "bitwuzla" in tools else SWEPT

@@ -39,6 +39,10 @@ from synth.proof.twofold import CarrySaveProof
 
 _TOO_MANY = "there are too many inputs to enumerate"
 
+_PROOFS = [each for each in tuple(globals().values()) if isinstance(each, type) and issubclass(each, Proof)]
+PROVERS = frozenset(each.__module__ for each in _PROOFS)
+"""Modules of the proofs."""
+
 VERIFIED = tuple(name for name, block in BLOCKS.items() if block.generated)
 """Blocks that ``hwgen verify`` accepts."""
 

@@ -47,6 +47,8 @@ class Evidence:
     counterexamples: list[dict[str, Any]] = field(default_factory=list)
     """``inputs``, ``got``, ``golden``: port values in hexadecimal digits; ``sentence``: fields and exact values."""
     done: list[int] = field(default_factory=list)  # finished parts of an incomplete check
+    prover: str = ""
+    """Module of the proof's class, if the kind is :data:`PROVED`."""
     place: str = ""
     """Eight digits of a hash of the path of a user's file and its block; each pair has its own record."""
 
@@ -68,7 +70,7 @@ class Evidence:
     @property
     def verdict_row(self) -> "VerdictRow":
         """The record in short."""
-        program = sha256(*map(self.hashes.__getitem__, program_hashes(self.is_emitted)))[:16]
+        program = program_digits(self.hashes)
         tools = ", ".join(f"{name} {version}" for name, version in sorted(self.tools.items()))
         basis = " ".join(f"{self.method}; program {program}; {tools}".split())
         return VerdictRow(self.module, self.hashes["verilog"][:12], power(self.inputs), self.verdict, basis)
@@ -203,6 +205,7 @@ def _is_sound(record: Evidence) -> bool:
         and {"verilog", *(["libraries"] if record.libraries else [])} <= record.hashes.keys()
         and bool(record.module)
         and (record.source == EMITTED or bool(record.place))
+        and re.fullmatch(r"(synth\.proof\.\w+)?", record.prover) is not None
         and record.cases <= record.inputs
         and 0 < record.inputs <= MOST_INPUTS
         and record.seconds < MOST_SECONDS
@@ -213,10 +216,20 @@ def _is_sound(record: Evidence) -> bool:
 
 
 @cache
-def program_hashes(is_emitted: bool) -> Mapping[str, str]:
+def program_hashes(is_emitted: bool, prover: str) -> Mapping[str, str]:
     """SHA-256 of the whole program that writes modules and compares gates with it, and of the reference model in it.
 
-    Of a user's file, what judges files belongs to that program.
+    Of a user's file, what judges files belongs to that program; of proofs, the one in the module ``prover`` alone.
     """
-    entries = "synth.proof.verify" if is_emitted else "synth.proof.files", "hwgen.blocks.catalog"
-    return MappingProxyType({"golden": fingerprint(*entries, below="golden/"), "checks": fingerprint(*entries)})
+    entries = (
+        "synth.proof.verify" if is_emitted else "synth.proof.files",
+        "hwgen.blocks.catalog",
+        *filter(None, [prover]),
+    )
+    whole, golden = (fingerprint(*entries, below=folder, leaf="synth.proof.choose") for folder in ("", "golden/"))
+    return MappingProxyType({"golden": golden, "checks": whole})
+
+
+def program_digits(hashes: Mapping[str, str]) -> str:
+    """The digits of both hashes in a :class:`VerdictRow`."""
+    return sha256(hashes["golden"], hashes["checks"])[:16]

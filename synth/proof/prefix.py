@@ -103,9 +103,7 @@ def _check_apart(netlist: Netlist, half: Sequence[int], generate: Sequence[int])
             raise NotShownError(f"the half sum and the carry of place {place} may both be 1")
 
 
-def _check_passes(
-    netlist: Netlist, half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]
-) -> None:
+def _check_passes(netlist: Netlist, half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]) -> None:
     """Show that a carry passes, from place 1 on, if and only if the half sum or the carry of the place is 1."""
     gates = dict(enumerate(netlist.gates, netlist.first_gate))
     for place, (bit, carry, passes) in enumerate(zip(half[1:], generate[1:], propagate, strict=False), 1):

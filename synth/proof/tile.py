@@ -17,8 +17,8 @@ from hwgen.netlist.emit import Port
 from hwgen.tile.block import TileDesign
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
-from synth.area.digest import fingerprint, sha256
-from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, PROVED, UNPROVED, Evidence, EvidenceStore
+from synth.area.digest import sha256
+from synth.proof.evidence import DIFFERENT, EMITTED, EQUAL, PROVED, UNPROVED, Evidence, EvidenceStore, program_hashes
 from synth.proof.gates import NetlistError
 from synth.proof.streams import WATCH, Watcher
 from synth.proof.verify import begin, emitted, require, tools, verify
@@ -190,10 +190,10 @@ def verify_around(design: TileDesign, verilog: str) -> Evidence:
     start = time.monotonic()
     model = Model.of(design, verilog)
     parts = sha256(*(part.name for part in design.parts))
-    hashes = {"verilog": sha256(verilog), "parts": parts, "checks": fingerprint(__name__)}
+    hashes = {"verilog": sha256(verilog), "parts": parts, **program_hashes(True, __name__)}
     record = Evidence(
         design.name, f"hwgen verify {design.command()}", EMITTED, [], PROVED, METHOD, len(model.claims), hashes,
-        tools(PROVED),
+        tools(PROVED), prover=__name__,
     )  # fmt: skip
     failing = model.failing()
     if not failing:

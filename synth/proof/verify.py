@@ -51,7 +51,7 @@ from synth.proof.solver import Pins, Proof
 from synth.proof.unroll import parse_fed, parse_register, parse_step, random_names
 
 STIMULI = 2000
-"""Cases in which a module that is not proved is compared with the reference model."""
+"""Cases in which the gates are compared with the reference model, besides the proof."""
 
 SHOWN = 5
 """Largest number of counterexamples in the evidence of an evaluation."""
@@ -223,7 +223,8 @@ class Subject:
     def evidence(self, kind: str = "", method: str = "") -> Evidence:
         """A new record without any checked inputs."""
         formats = sha256(*(hashlib.sha256(fmt.values.tobytes()).hexdigest() + str(fmt) for fmt in self.design.formats))
-        hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes(self.source is None)}
+        prover = "" if kind != PROVED or isinstance(self.prover, str) else self.prover.__module__
+        hashes = {"verilog": sha256(self.verilog), "formats": formats, **program_hashes(self.source is None, prover)}
         if self.libraries:
             hashes["libraries"] = sha256(*(library.text for library in self.libraries))
         if self.placed is not None:
@@ -231,7 +232,7 @@ class Subject:
         names = [library.name for library in self.libraries]
         inputs = 1 << sum(reference(self.design).arguments.values())
         arguments = self.top, self.command, self.source or EMITTED, names, kind, method, inputs, hashes, tools(kind)
-        return Evidence(*arguments, place=self.place)
+        return Evidence(*arguments, prover=prover, place=self.place)
 
 
 def tools(kind: str) -> dict[str, str]:
@@ -246,7 +247,11 @@ def is_current(record: Evidence) -> bool:
 
     Its module is then the one that this program writes, or the user's file.
     """
-    return record.hashes.items() >= program_hashes(record.is_emitted).items() and record.tools == tools(record.kind)
+    try:
+        hashes = program_hashes(record.is_emitted, record.prover)
+    except FileNotFoundError:  # of a version with another module
+        return False
+    return record.hashes.items() >= hashes.items() and record.tools == tools(record.kind)
 
 
 def emitted(
@@ -367,6 +372,9 @@ def prove(
         else:
             executor = processes(workers, (prover, subject.design, netlist))
             check.run(executor, _prove, judge)
+        if evidence.verdict == EQUAL:  # a check of the proof itself
+            case = _difference(subject, netlist)
+            require(case is None, f"the proof calls a module equal that is not: {case and case['sentence']}")
     except NotShownError as problem:
         _refute(subject, netlist, evidence, problem)
     finally:
@@ -387,18 +395,23 @@ def counterexample(design: Design, pins: Pins, got: Pins) -> dict[str, Any]:
 
 def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: NotShownError) -> None:
     """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
-    rng = np.random.default_rng(list(subject.top.encode()))
-    model = reference(subject.design)
-    stimuli = model.near_stimuli(STIMULI, rng)
-    suspects = [{name: pins[name] for name in model.arguments} for pins in problem.cases]  # a step also has enable
-    for cases in filter(None, (suspects, stimuli)):
-        for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
-            if got != right:
-                case = counterexample(subject.design, pins, got)
-                evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
-                return
+    case = _difference(subject, netlist, problem.cases)
+    if case is not None:
+        evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
+        return
     evidence.verdict, evidence.kind = UNPROVED, ""
     evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
+
+
+def _difference(subject: Subject, netlist: Netlist, suspects: Sequence[Pins] = ()) -> dict[str, Any] | None:
+    """The first case, of suspects and the reference model's stimuli, in which the gates differ from the model."""
+    model, rng = reference(subject.design), np.random.default_rng(list(subject.top.encode()))
+    known = [{name: pins[name] for name in model.arguments} for pins in suspects]  # a step also has enable
+    for cases in filter(None, (known, model.near_stimuli(STIMULI, rng))):
+        for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
+            if got != right:
+                return counterexample(subject.design, pins, got)
+    return None
 
 
 Work = tuple[type[Proof], Design, Netlist]

@@ -16,8 +16,10 @@ from synth.energy import job as energy
 from synth.energy.data import Data
 from synth.energy.job import energy_jobs
 from synth.proof import evidence
+from synth.proof.choose import PROVERS
 from synth.proof.evidence import program_hashes
 
+CHOICE = "synth.proof.choose"
 USED = ("golden", "hwgen", "synth")
 
 USERS = {
@@ -100,14 +102,31 @@ def test_keys_have_the_fingerprint(monkeypatch):
     monkeypatch.setattr(jobs, "fingerprint", lambda *entries: f"changed {entries}")
     assert JOB.key != keys[0]
     assert work.key != keys[1]
-    monkeypatch.setattr(evidence, "fingerprint", lambda *entries, below="": (below, *entries))
+    monkeypatch.setattr(evidence, "fingerprint", lambda *entries, below, leaf: (below, leaf, *entries))
     monkeypatch.setattr(store, "fingerprint", lambda *entries: " ".join(entries))
     before = store._program.__wrapped__()
     monkeypatch.setattr(store, "fingerprint", lambda *entries: f"changed {' '.join(entries)}")
     assert store._program.__wrapped__() != before
     for is_emitted, user in ((True, "evidence"), (False, "files")):
-        hashes = {"golden": ("golden/", *USERS[user]), "checks": ("", *USERS[user])}
-        assert program_hashes.__wrapped__(is_emitted) == hashes
+        for prover in ([], ["synth.proof.codes"]):
+            entries = (CHOICE, *USERS[user], *prover)
+            hashes = {"golden": ("golden/", *entries), "checks": ("", *entries)}
+            assert program_hashes.__wrapped__(is_emitted, *prover or [""]) == hashes
+
+
+def test_a_verdict_rests_on_its_proof_and_no_other():
+    """What chooses the proof counts; proofs that it does not choose do not, unless the chosen one uses them."""
+    swept, codes, fast = (
+        program(*USERS["evidence"], *prover, leaf=CHOICE).keys()
+        for prover in ([], ["synth.proof.codes"], ["synth.proof.rounded"])
+    )
+    proofs = {module.replace(".", "/") + ".py" for module in PROVERS} - swept
+    assert "synth/proof/choose.py" in swept
+    assert codes - swept == {"synth/proof/codes.py"} == proofs & codes
+    assert {f"synth/proof/{name}.py" for name in ("rounded", "prefix", "dot", "lanes", "twofold")} <= fast
+    assert not {"synth/proof/codes.py", "synth/proof/mac.py"} & fast
+    every = set().union(*(program(*USERS["evidence"], module, leaf=CHOICE) for module in PROVERS))
+    assert every == program(*USERS["evidence"]).keys()
 
 
 def test_the_programs_have_what_they_use():

@@ -1,6 +1,7 @@
 """Proofs of tiles, and faults in their wiring, skew, marks, banks and resets: all are found."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, EvidenceStore
 from synth.proof.gates import NetlistError
 from synth.proof.streams import Watcher
 from synth.proof.tile import Model, is_renamed, verify_around, verify_tile
+from synth.proof.verify import is_current
 
 SUMS = {"accumulator": "exact", "terms": 4, "target": "e2m1", "readout_stages": 2}
 SMALL = TILE.design("e2m1", rows=2, columns=2, **SUMS, name="little")
@@ -104,6 +106,8 @@ def text():
 def test_the_small_tile_is_proved(text):
     record = verify_around(SMALL, text)
     assert (record.verdict, record.cases) == (EQUAL, len(Watcher(SMALL).claims))
+    assert is_current(record)
+    assert not is_current(replace(record, prover="synth.proof.other"))
 
 
 @pytest.mark.parametrize(

@@ -35,10 +35,12 @@ from synth.area.timing import gates_with_drives
 from synth.cli import verify as commands
 from synth.proof import verify as checks
 from synth.proof.cases import input_sweep
-from synth.proof.evidence import EvidenceStore, read_verdicts, write_verdicts
+from synth.proof.codes import ReadoutProof
+from synth.proof.evidence import PROVED, EvidenceStore, read_verdicts, write_verdicts
 from synth.proof.files import UserFile
 from synth.proof.gates import NetlistError
 from synth.proof.mapping import read_cells
+from synth.proof.solver import Claim
 from synth.proof.verify import Subject, begin
 from synth.studies import speeds
 
@@ -252,6 +254,7 @@ def test_inputs_checked_as_one_block_do_not_count_for_another(tmp_path):
         ("inputs", 10**4000),
         ("seconds", 10**400),
         ("verdict", "different"),
+        ("prover", "../synth.proof.codes"),
     ],
 )
 def test_a_broken_record_is_ignored(tmp_path, key, value):
@@ -684,6 +687,15 @@ def test_an_error_in_our_own_module_is_a_bug(tmp_path, monkeypatch):
     monkeypatch.setattr(Design, "verilog", lambda _: text)
     with pytest.raises(NetlistError, match="must have the inputs"):
         main([*ENCODER, "-o", str(tmp_path)])
+
+
+def test_a_proof_of_a_wrong_module_is_a_bug(monkeypatch):
+    design = build("readout", "e2m1", terms=4)
+    text = re.sub(r"(assign bits = )([^;]+);", r"\1(\2) ^ &acc[3:0];", texts([design])[design.name])
+    subject = Subject(design, text, design.name, None, (), "")
+    monkeypatch.setattr(ReadoutProof, "claims", [Claim("nothing", 1 << design.core.accumulator_width, lambda: None)])
+    with pytest.raises(RuntimeError, match=r"^the proof calls a module equal that is not: acc "):
+        checks.prove(ReadoutProof, subject, subject.netlist(), subject.evidence(PROVED), lambda _: None, workers=0)
 
 
 def test_a_killed_tool_does_not_blame_a_users_file(tmp_path, monkeypatch, capsys):
