@@ -45,5 +45,12 @@ def chosen(table, choice, metric, unit="mac", accumulator="binary16", target="ga
     known = [point for point in table if point[:5] == (choice, unit, accumulator, target, metric)]
     if limit is None:
         return next((point for point in known if point.delay is None), None)
-    within = [point for point in known if point.delay is not None and point.delay <= limit * (1 + 1e-9)]
-    return max(within, key=lambda point: point.delay, default=None)
+    most = limit * (1 + 1e-9)
+    curve = sorted((point for point in known if point.delay is not None), key=lambda point: point.delay)
+    within = [point for point in curve if point.delay <= most]
+    if not within or within[-1].soonest is None:
+        return within[-1] if within else None
+    sure = max((point.delay for point in curve if point.latest <= most), default=0)
+    possible = [point for point in curve if point.delay >= sure and point.soonest <= most]
+    low, high = min(point.low for point in possible), max(point.high for point in possible)
+    return within[-1]._replace(low=low, high=high)

@@ -104,12 +104,9 @@ def report(arguments: argparse.Namespace) -> int:
             """The report on the outcomes, in its folder."""
             finished = [outcomes[job] for job in jobs if job in outcomes]
             data = replace(with_sweeps(assemble(finished, list(formats), accuracy, evidence), swept), **others)
-            data = replace(
-                data, ratios=ratios(formats.get(each, each) for each in dict.fromkeys((*data.formats, *DEFAULT)))
-            )
-            data = replace(
-                with_earlier(data, earlier, recorded, len(jobs) - len(finished), modules), is_stopped=is_stopped
-            )
+            data = with_earlier(data, earlier, recorded, len(jobs) - len(finished), modules)
+            names = dict.fromkeys((*data.formats, *DEFAULT, *(row.format for row in data.shown)))
+            data = replace(data, ratios=ratios(formats.get(name, name) for name in names), is_stopped=is_stopped)
             with about("-o"), writing(folder):
                 render(data, folder)
             return data

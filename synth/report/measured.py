@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import golden
 from golden import Refusal
 from synth.area.figures import Figure, Item
 from synth.area.rows import Option, Row
@@ -18,6 +19,16 @@ def figure(row: Row) -> Figure:
     """The figure of a row."""
     nand2 = row.medians.get("nand2_equivalents")
     return Figure(row.min, row.median, row.max, row.unit, row.recipe, row.tool, row.command, row.renamings, nand2)
+
+
+def is_own(row: Row, *names: str) -> bool:
+    """Whether options, of rounding and overflow, are absent or the format's own ones, as far as these are known."""
+    try:
+        fmt = golden.get(row.format)
+    except Refusal:  # a user's format
+        return True
+    own = {"rounding": fmt.roundings, "overflow": fmt.overflows}
+    return all(name not in row.options or row.options[name] == own[name][0].value for name in names)
 
 
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:

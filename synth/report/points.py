@@ -4,7 +4,7 @@ A choice is a format, or a pair of formats behind a select pin such as ``ocp_e4m
 selects points and divides them; whether two of them differ is :meth:`synth.area.figures.Figure.differs`.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, starmap
 from statistics import fmean
@@ -16,7 +16,7 @@ from synth.area.targets import TARGETS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.chapters import speed, training
 from synth.report.data import Report
-from synth.report.measured import figure
+from synth.report.measured import figure, is_own
 from synth.report.plan import ENCODER_SOURCE, FORMATS, OPTIONAL, P3109_PAIR, PAIR, REPORT_ACCUMULATOR
 from synth.report.training.policy import KINDS, TENSOR, UNSCALED
 from synth.report.training.results import Task
@@ -34,7 +34,12 @@ UNITS = {
     "encoder": f"encoder from {ENCODER_SOURCE}",
     "decoder": "decoder",
 }
-"""Units that may be compared; the accumulator of encoders and decoders is empty."""
+"""Units that may be compared; encoders have a rounding in the place of an accumulator, and decoders nothing."""
+_INTO = "accumulator", "rounding"
+_PLAIN = {"format", "from", *_INTO}
+"""Options of recorded figures that are those of plain units."""
+_NOTED = "overflow", "random_bits"
+"""Options that are named."""
 _FREE = {"lanes", "optimize", "fabric"}
 """Optional properties of a unit that has no other ones, and so is a plain one."""
 DEFAULT = (PAIR, "hif8", "e5m2b1", P3109_PAIR)
@@ -69,6 +74,9 @@ class Point(NamedTuple):
     """What else the figure is of."""
     tool: str = ""
     """The tool that measured it."""
+    soonest: float | None = None
+    latest: float | None = None
+    """Of a point of a curve: the spread of its delay."""
 
     @property
     def figure(self) -> Figure:
@@ -79,17 +87,20 @@ class Point(NamedTuple):
 def points(report: Report) -> list[Point]:
     """The table: of each unit areas and energies at any speed, and the fronts of area and energy against delay."""
     studies = (report.speeds, report.dots, report.energies, report.references)
-    rows = [*report.rows, *(row for study in studies if study for row in study.rows)]
+    rows = [*report.rows, *(report.study.rows.values() if report.study else ())]
+    rows += (row for study in studies if study for row in study.rows)
     found: dict[tuple[object, ...], Point] = {}
     curves: dict[_Key, dict[str, list[Row]]] = {}
     tools: dict[tuple[str, ...], str] = {}  # a figure and its curve are by one tool: the first one
     for row in filter(_is_plain, rows):
-        key = row.format, row.component, str(row.options.get("accumulator", "")), row.place
+        key = row.format, row.component, _into(row.options), row.place
         metric = ENERGY if row.is_energy else AREA
         if row.tool != tools.setdefault((*key, metric, row.portfolio), row.tool):
             continue
         if row.timing is None and row.is_best:
-            found.setdefault((*key, metric), _point(key, metric, None, figure(row)))
+            point = _point(key, metric, None, figure(row))
+            words = (f"{row.options[name]} {name}".replace("_", " ") for name in _NOTED if name in row.options)
+            found.setdefault((*key, metric), point._replace(note=", ".join(words)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
                 delay = energies.summary(row, "period_fo4", "FO4")
                 found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
@@ -97,6 +108,8 @@ def points(report: Report) -> list[Point]:
                 found.setdefault((*key, AREA), _point(key, AREA, None, energies.area(row))._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
+    for point in _recorded(report):
+        found.setdefault((*point[:4], AREA), point)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
     stale = {row.command for row in rows if row.name in report.stale}
     table = [point._replace(is_stale=True) if point.command in stale else point for point in table]
@@ -109,12 +122,33 @@ def _is_plain(row: Row) -> bool:
     is_unit = row.component in UNITS and "format_b" not in options and not OPTIONAL & options.keys() - _FREE
     is_unit &= not row.is_energy or row.data == DEFAULT_DATA
     lanes = LANES if row.component == "dot" else None
-    return is_unit and options.get("lanes") == lanes and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+    is_unit &= options.get("lanes") == lanes and options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE
+    return is_unit and is_own(row, "overflow")
+
+
+def _into(options: Mapping[str, object]) -> str:
+    """The accumulator, or the rounding of an encoder."""
+    return next((str(options[name]) for name in _INTO if name in options), "")
+
+
+def _recorded(report: Report) -> Iterator[Point]:
+    """Recorded figures of plain units."""
+    for _, place, command, low, middle, high in report.recorded:
+        _, _, unit, *words = command.partition(" --target ")[0].split()
+        options = {name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=False)}
+        if unit in UNITS and unit != "dot" and options.keys() <= _PLAIN and len(words) == 2 * len(options):
+            value = Figure(low, middle, high, TARGETS[place].unit, command=command)
+            yield _point((options["format"], unit, _into(options), place), AREA, None, value)
 
 
 def _point(key: _Key, metric: str, delay: float | None, value: Figure) -> Point:
     ends = value.low, value.median, value.high
     return Point(*key, metric, delay, *ends, value.samples, value.unit, value.command, tool=value.tool)
+
+
+def _at(key: _Key, metric: str, point: speed.Point) -> Point:
+    known = _point(key, metric, point.delay, point.area)
+    return known._replace(soonest=point.time.low, latest=point.time.high)
 
 
 def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
@@ -124,11 +158,10 @@ def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
         yield _point(key, SHORTEST, None, times[0])
         yield _point(key, FASTEST, None, curve[0].area)
         for time, point in zip(times, curve, strict=True):
-            yield _point(key, AREA, point.delay, point.area)
+            yield _at(key, AREA, point)
             yield _point(key, DELAY, point.delay, time)
-    timed = (row for row in rows.get(ENERGY, ()) if "delay_fo4" in row.medians)
-    for point in speed.front(speed.Point(energies.delay(row), figure(row)) for row in timed):
-        yield _point(key, ENERGY, point.delay, point.area)
+    known = speed.times(rows.get(AREA, ()))
+    yield from (_at(key, ENERGY, point) for point in speed.front(speed.energies(rows.get(ENERGY, ()), known)))
 
 
 def _formats(report: Report) -> Iterator[Point]:
@@ -150,7 +183,7 @@ def _formats(report: Report) -> Iterator[Point]:
 
 
 def _losses(task: Task) -> Iterator[Point]:
-    """Of each choice, accumulator and kind of scaling the policy with the lowest mean loss above binary32's."""
+    """Of each choice, accumulator and kind of scaling the study's first policy, whatever its loss."""
     best: dict[tuple[str, str, str], tuple[Figure, str]] = {}
     for name, trained in task.policies.items():
         if trained.policy is None or not trained.policy.is_quantized:
@@ -158,8 +191,7 @@ def _losses(task: Task) -> Iterator[Point]:
         choice = "+".join(dict.fromkeys(trained.policy.operand(kind).fmt for kind in KINDS))
         kind = _SCALINGS.get(trained.policy.scaling, "with a scale of the loss")
         key, excess = (choice, trained.policy.accumulator, kind), task.excess(name)
-        if key not in best or excess.median < best[key][0].median:
-            best[key] = excess, name
+        best.setdefault(key, (excess, name))
     for (choice, accumulator, kind), (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
             value = replace(excess.over(0.01), unit="%", command=f"make study: policy {name}")
@@ -191,7 +223,7 @@ def as_json(table: Sequence[Point], formats: Sequence[str]) -> dict[str, Any]:
     return {
         "choices": choices,
         "default": [*dict.fromkeys((*first, *choices[:2]))][: max(2, min(len(first), _MOST))],
-        "units": UNITS,
+        "units": {name: title for name, title in UNITS.items() if any(point.unit == name for point in used)},
         "accumulators": {point.accumulator: point.accumulator for point in used if point.accumulator},
         "targets": {name: title for name, title in titles.items() if any(point.target == name for point in used)},
         "extras": list(dict.fromkeys(point.metric for point in table if not point.unit)),

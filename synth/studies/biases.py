@@ -43,7 +43,8 @@ def errors(name: str, rounding: str, source: str) -> Errors:
 
 def better(name: str, rounding: str, base: str) -> tuple[list[str], list[str]]:
     """Kinds of data, with biases, whose mean a rounding keeps better than another one; and the other kinds."""
-    plain, texts = biases(name, base), dict[bool, list[str]]({True: [], False: []})
+    known, texts = biases(name, base), dict[bool, list[str]]({True: [], False: []})
     for kind, bias in biases(name, rounding).items():
-        texts[abs(bias.median) < abs(plain[kind].median)].append(f"{kind} ({bias.median:+.1%})")
+        new, old = bias.median, known[kind].median
+        texts[abs(new) < abs(old)].append(f"{kind} ({new:+.1%} against {old:+.1%})")
     return texts[True] or ["none"], texts[False] or ["none"]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from operator import attrgetter
 
 import golden
@@ -42,6 +43,7 @@ def ratios(formats: Iterable[Format | str]) -> dict[str, Ratio]:
     return known
 
 
+@cache  # two seconds of a format of 16 bits
 def _ratio(name: Format | str) -> Ratio:
     fmt = golden.get(name)
     best = golden.best_scale(fmt)

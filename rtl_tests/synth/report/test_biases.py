@@ -23,7 +23,10 @@ def test_a_rounding_is_better_where_it_changes_the_mean_less(monkeypatch):
     shares = {"away": {"a": -0.012, "b": 0.01, "c": 0.02}, "hybrid": {"a": 0.0002, "b": -0.09, "c": -0.01}}
     known = {mode: {kind: Figure.exact(share) for kind, share in each.items()} for mode, each in shares.items()}
     monkeypatch.setattr(study, "biases", lambda name, mode: known[mode])
-    assert study.better("hif8", "hybrid", "away") == (["a (+0.0%)", "c (-1.0%)"], ["b (-9.0%)"])
+    assert study.better("hif8", "hybrid", "away") == (
+        ["a (+0.0% against -1.2%)", "c (-1.0% against +2.0%)"],
+        ["b (-9.0% against +1.0%)"],
+    )
     assert study.better("hif8", "away", "away")[0] == ["none"]
 
 
@@ -40,10 +43,10 @@ def test_the_finding_has_areas_and_biases():
     ((area, means), (chart,)) = section.findings, section.charts
     assert (area.subject, means.subject) == ("Rounding", "")
     assert area.text == (
-        "hif8 encoder with hybrid rounding, compared with ties_to_away: +80% (+77.2% to +82.8%; 180 against 100 NAND2) "
-        "on Gates."
+        "hif8 encoder from binary32 with hybrid rounding, compared with ties_to_away: +80% (+77.2% to +82.8%; 180 "
+        "against 100 NAND2) on Gates."
     )
-    assert means.text.startswith("Hybrid keeps mean magnitudes better than ties_to_away in Gaussian numbers (+0.0%), ")
-    assert re.search(r"worse in numbers widened from binary16 \(\+9\.1%\).*bfloat16 \(\+20\.6%\)", means.text)
+    assert means.text.startswith("Hybrid keeps mean magnitudes better than ties_to_away in Gaussian numbers (+0.0% ")
+    assert re.search(r"worse in numbers widened from binary16 \(\+9\.1% against.*bfloat16 \(\+20\.6% against", means.text)
     assert {trace["name"] for trace in chart.data} == {"ties_to_away", "hybrid"}
     assert blocks.encoders(Measured(mac, ["hif8"], recorded=recorded[:1])) is None

@@ -9,8 +9,9 @@ from rtl_tests.synth.report.test_speed import timed_rows
 from synth.area.figures import compared, ranged
 from synth.area.runner import Outcome
 from synth.report import load
+from synth.report.chapters import speed
 from synth.report.data import assemble
-from synth.report.plan import P3109_PAIR, PAIR
+from synth.report.plan import P3109_PAIR, PAIR, PROJECTION_STUDY
 from synth.report.points import AREA, DELAY, FASTEST, SHORTEST, as_json, points
 
 
@@ -56,6 +57,45 @@ def test_the_last_point_within_a_limit_counts():
     assert [within(limit, DELAY) for limit in (7.9, 8, 19, 1000, None)] == [None, 8, 10, 40, None]
     assert [within(None, metric) for metric in (SHORTEST, FASTEST)] == [8, 240]
     assert chosen(known, "e5m3", AREA) is None
+
+
+def test_a_figure_within_a_limit_has_the_spread_of_the_page():
+    """The interval of Compare is that of the chapter."""
+    rows = [
+        replace(row, timing=row.timing and replace(row.timing, samples=samples))
+        for row, samples in zip(timed_rows("hif8", [(20, 200), (40, 100)]), ((19, 21), (38, 42), (19, 21)), strict=True)
+    ]
+    curve = speed.fronts(rows)["hif8"]
+    for limit in (20, 21, 39, 40, 42):
+        point, area = chosen(table(*rows), "hif8", AREA, limit=limit), speed.within(curve, limit).area
+        assert (point.low, point.value, point.high) == (area.low, area.median, area.high)
+    assert (point.soonest, point.latest) == (38, 42)
+
+
+def test_encoders_are_compared_by_rounding():
+    """With the format's own overflow, whatever was measured first; the figure names what else differs."""
+    known = {"rounding": "stochastic", "random_bits": 16, "format": PROJECTION_STUDY}
+    rows = made_up("encoder", "gates", 90, overflow="saturate", **known)
+    rows += made_up("encoder", "gates", 95, overflow="none", **known)
+    rows += made_up("encoder", "gates", 50, rounding="ties_to_away", overflow="infinity", format="hif8")
+    found = {point.choice: point for point in table(*rows)}
+    assert {name: (point.accumulator, point.value, point.note) for name, point in found.items()} == {
+        PROJECTION_STUDY: ("stochastic", 95, "none overflow, 16 random bits"),
+        "hif8": ("ties_to_away", 50, "infinity overflow"),
+    }
+
+
+def test_figures_of_training_and_recorded_ones_are_compared():
+    study = load.study()
+    (row,) = (row for row in study.rows.values() if row.format == PAIR and row.options["accumulator"] == "binary32")
+    command = "hwgen area encoder --format ocp_e4m3 --from binary32 --rounding ties_to_even --target gates"
+    other = "hwgen area encoder --format ocp_e5m2 --from binary32 --flags --target gates"
+    recorded = [("a", "gates", command, 1, 2, 3), ("b", "gates", other, 1, 2, 3)]
+    known = points(replace(report(), study=study, recorded=recorded))
+    assert chosen(known, PAIR, AREA, accumulator="binary32").value == row.median
+    point = chosen(known, "ocp_e4m3", AREA, "encoder", "ties_to_even")
+    assert (point.low, point.value, point.high, point.command) == (1, 2, 3, command)
+    assert [point.choice for point in known if point.unit == "encoder"] == ["ocp_e4m3"]
 
 
 def test_an_energy_brings_the_area_of_its_netlist():

@@ -1,14 +1,12 @@
 """Area against delay, and the papers' claims: fronts, sentences and verdicts."""
 
-import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from golden.refusal import BadKind
 from rtl_tests.synth.area.test_jobs import JOB
-from synth.area.figures import Figure, number, ratio
+from synth.area.figures import Figure, ratio
 from synth.area.rows import Row
 from synth.area.runner import Outcome
 from synth.report import load
@@ -79,44 +77,46 @@ def test_the_cheapest_at_each_speed():
     assert speed.headline({"slim": curves["slim"]}, "area", "X", "FO4", "formats") == ""  # the smallest of one
 
 
-def test_the_ratio_is_that_of_every_limit():
-    """From the shortest delay that both reach, on; each step is what both need within each of its limits."""
-    curves = speed.fronts(
-        timed_rows("hif8", [(10, 300), (20, 150), (40, 100)]) + timed_rows(PAIR, [(12, 200), (25, 190), (30, 90)])
-    )
-    known = speed.steps(curves["hif8"], curves[PAIR])
-    assert [(step.limit, step.end, step.unit.median, step.base.median) for step in known] == [
-        (12, 20, 300, 200),
-        (20, 25, 150, 200),
-        (25, 30, 150, 190),
-        (30, 40, 150, 90),
-        (40, math.inf, 100, 90),
+def spread_point(low, delay, high, area):
+    return Point(Figure(low, delay, high), Figure(area - 1, area, area + 1, "NAND2"))
+
+
+def test_an_area_within_a_limit_has_the_spread_of_all_points_that_may_be_it():
+    """One may be slower than its median, and the next one as fast as the limit; the median's point is the figure."""
+    fast, middle, slow = curve = [
+        spread_point(9, 10, 11, 300),
+        spread_point(19, 20, 22, 200),
+        spread_point(21, 24, 25, 90),
     ]
-    for limit in np.arange(12, 50, 0.25):
-        (step,) = (step for step in known if step.limit <= limit < step.end)
-        assert [step.unit, step.base] == [at(curves[name], limit).area for name in ("hif8", PAIR)]
+    for limit, area, low, high in (
+        (10, 300, 299, 301),  # the first one, or none
+        (15, 300, 299, 301),
+        (20, 200, 199, 301),
+        (21, 200, 89, 301),
+        (22, 200, 89, 201),
+        (24, 90, 89, 201),
+        (25, 90, 89, 91),
+    ):
+        value = speed.within(curve, limit).area
+        assert (value.median, value.low, value.high) == (area, low, high), limit
+    assert speed.within(curve, 9.9) is None
+    assert [at(curve, limit) for limit in (10, 20, 24)] == [fast, middle, slow]
 
 
-def test_a_finding_on_limits_has_the_least_and_the_largest_ratio_of_all():
-    """None is picked: of the studied format and the pair in the file, over all their limits."""
-    speeds = load.speeds()
-    section = chapter_of(tool=speeds.tool, speeds=speeds)
-    (finding,) = (each.text for each in section.findings if each.subject == speed.LIMITS)
-    (chart,) = (chart for chart in section.charts if "over the limit" in chart.title)
-    rows = [row for row in speeds.rows if row.component == "mac" and row.options.get("accumulator") == "binary16"]
-    curves = speed.fronts([row for row in rows if "stages" not in row.options])
-    steps = speed.steps(curves["hif8"], curves[PAIR])
-    compared = [(step.unit.median / step.base.median, step) for step in steps]
-    (_, low), (_, high) = (pick(compared, key=lambda pair: pair[0]) for pick in (min, max))
-    assert (
-        f"hif8 against {PAIR} within the same delay is {low.text} at the least and {high.text} at the most." in finding
+def test_ratios_are_stated_at_fixed_limits():
+    """At limits that are the same for all formats, and not where a ratio is largest."""
+    rows = timed_rows("hif8", [(10, 300), (39, 150), (90, 100)]) + timed_rows(PAIR, [(12, 200), (25, 190), (80.3, 90)])
+    (text,) = (each.text for each in chapter_of(rows).findings if each.subject == speed.LIMITS)
+    assert text == (
+        f"Gates, area of a MAC into binary16: hif8 against {PAIR} +50% (+48.8% to +51.3%) within 20 FO4, -21% "
+        "(-22.0% to -20.1%) within 40 FO4 and -21% (-22.0% to -20.1%) within 80 FO4."
     )
-    less = [step for _, step in compared if step.unit.below(step.base)]
-    start = f"Gates, area of a MAC into binary16: hif8 against {PAIR} beyond the spreads is "
-    (more,) = (each.text for each in section.findings if each.text.startswith(start))
-    assert f"less at some limits from {number(less[0].limit)} to {number(less[-1].limit)} FO4" in more
-    assert chart.data[1]["y"] == [share for share, _ in compared]
-    assert finding == chart.caption
+    (text,) = (
+        each.text
+        for each in chapter_of(timed_rows("hif8", [(4, 300)]) + timed_rows(PAIR, [(5, 300)])).findings
+        if each.subject == speed.LIMITS
+    )
+    assert text.endswith(f"hif8 against {PAIR} no difference (-0.7% to +0.7%) within 5 FO4.")
 
 
 def test_a_section_of_curves(tmp_path):

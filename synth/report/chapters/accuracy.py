@@ -7,7 +7,7 @@ from synth.area.figures import Figure, both, comparable, front, listing, number,
 from synth.report import charts
 from synth.report.data import Accuracy, Score
 from synth.report.measured import EIGHT, Measured
-from synth.report.plan import REPORT_ACCUMULATOR
+from synth.report.plan import REPORT_ACCUMULATOR, part_of_mac
 from synth.report.sections import Cell, Section, number_cell
 from synth.studies.ratios import SCALES, Ratio
 
@@ -20,7 +20,8 @@ _GOOD = 30
 def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | None:
     """Area against accuracy, on the first target with MACs of several formats, all with spreads; None without one."""
     for column in measured.columns.values():
-        figures = {name: value for name, value in measured.part("mac", column.key).items() if name in accuracy}
+        areas = ((name, measured.block(part_of_mac("mac", name), column.key)) for name in accuracy)
+        figures = {name: value for name, value in areas if value}
         if len(figures) > 1 and comparable(figures.values()):
             break
     else:

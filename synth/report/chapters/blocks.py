@@ -4,7 +4,7 @@ from itertools import product
 
 from synth.area.figures import Figure, both, comparable, listing, ranked, smallest_sentence
 from synth.report import charts, plan
-from synth.report.measured import EIGHT, Column, Measured, figure, pick
+from synth.report.measured import EIGHT, Column, Measured, figure, is_own, pick
 from synth.report.plan import ENCODER_SOURCE, EXTRAS, PARTS, REPORT_ACCUMULATOR, WIDTH_TARGETS, Block, part_of_mac
 from synth.report.sections import Cell, Section, figure_cell
 from synth.studies.biases import better, biases
@@ -85,10 +85,14 @@ def encoders(measured: Measured) -> Section | None:
     """Encoders on gates by rounding, and two roundings of one format on every target; None without encoders."""
     rows = [row for row in measured.rows if row.options.get("from", ENCODER_SOURCE) == ENCODER_SOURCE]
     gates: dict[str, dict[str, dict[str, Figure]]] = {}
+    defaults: dict[str, Figure] = {}
     for row in rows:
         if (row.component, row.place, row.is_best) == ("encoder", "gates", True):
             rounding, overflow = (str(row.options.get(name, "")) for name in ("rounding", "overflow"))
+            rounding += f", {row.options['random_bits']} random bits" if "random_bits" in row.options else ""
             gates.setdefault(row.format, {}).setdefault(overflow, {}).setdefault(rounding, figure(row))
+            if row.format in measured.formats and is_own(row, "rounding", "overflow"):
+                defaults.setdefault(row.format, figure(row))
     studied, (first, second) = plan.ROUNDING_STUDY
     pairs: dict[Column, tuple[Figure, Figure]] = {}
     for target, where in measured.columns.items():
@@ -110,9 +114,6 @@ def encoders(measured: Measured) -> Section | None:
         "and propagate saturates all but infinities.",
     )
     column, title = measured.columns["gates"], f"Encoders from {ENCODER_SOURCE}"
-    defaults = {
-        name: next(iter(next(iter(gates[name].values())).values())) for name in measured.formats if name in gates
-    }
     if defaults:
         picture = charts.bars(defaults, f"{title} by format, {column.title}", column.axis)
         sentence = smallest_sentence(measured.eight(defaults), "encoder", column.title, EIGHT)
@@ -130,15 +131,15 @@ def encoders(measured: Measured) -> Section | None:
         section.chart(charts.groups(values, title, "mean change [%]", are_points=True))
         every = ((where.title, both(other, base)) for where, (base, other) in pairs.items())
         if shares := [f"{text} on {title}" for title, text in every if text]:
-            text = f"{studied} encoder with {second} rounding, compared with {first}: {shares[0]}"
+            text = f"{studied} encoder from {ENCODER_SOURCE} with {second} rounding, compared with {first}: {shares[0]}"
             modes = next(iter(gates.get(studied, {}).values()), {})
-            if {second, "stochastic"} <= modes.keys():
-                text += f"; with stochastic rounding: {both(modes[second], modes['stochastic'])} on {column.title}"
+            if second in modes and (random := [mode for mode in modes if mode.partition(",")[0] == "stochastic"]):
+                text += f"; with {random[0]}: {both(modes[second], modes[random[0]])} on {column.title}"
             section.find(f"{text}.", "Rounding")
             section.find(f"Other targets, {second} compared with {first}: {listing(shares[1:])}." if shares[1:] else "")
             kept, lost = map(listing, better(studied, second, first))
-            text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}."
-            section.find(text)
+            text = f"{second.capitalize()} keeps mean magnitudes better than {first} in {kept}, and worse in {lost}; "
+            section.find(f"{text}widened numbers end in zeros, which encoders from 16 bits (SR2) do not read.")
     return section
 
 

@@ -8,7 +8,7 @@ from synth.area.jobs import DEFAULT_RENAMINGS
 from synth.area.targets import TARGETS
 from synth.report.data import Report
 from synth.report.measured import Measured, figure
-from synth.report.plan import REFERENCES, Block
+from synth.report.plan import REFERENCES, ROUNDING_STUDY, Block
 from synth.report.sections import Cell, Section, Table, number_cell, table
 from synth.studies import references as study
 from synth.studies.biases import errors
@@ -144,18 +144,31 @@ def roundings(report: Report) -> Section | None:
     body = [row for source in study.SOURCES for row in _roundings(data, source)]
     head = ("source", "rounding", "area [NAND2]", "delay [FO4]", "energy [C·V²]", "largest error [ulps]", "bias")
     section.table(f"Encoders of {ROUNDED} by rounding, {_TITLE}", head, body)
+    section.find(_by_source(data))
     section.find(_generators(data))
     return section
 
 
 def _roundings(data: References, source: str) -> Iterator[tuple[object, ...]]:
-    words = {"stochastic": PORT, "stochastic, with its register": REGISTER}
     known = {name: (encoder(source, name), name) for name in study.PLAIN}
-    known |= {name: (stochastic(source, place), "stochastic") for name, place in words.items()}
+    for place, words in ((PORT, ""), (REGISTER, ", with their register")):
+        point = stochastic(source, place)
+        name = f"stochastic, {data.row(point).options['random_bits']} random bits{words}"
+        known[name] = point, "stochastic"
     for name, (point, rounding) in known.items():
         row, error = data.row(point), errors(ROUNDED, rounding, source)
         change = number_cell(error.bias, "+.2%")
         yield source, name, area(row).median, row.medians["period_fo4"], figure(row), error.largest, change
+
+
+def _by_source(data: References) -> str:
+    """What one rounding costs against another by source."""
+    first, second = ROUNDING_STUDY[1]
+    texts = []
+    for source in study.SOURCES:
+        base, unit = (area(data.row(encoder(source, name))).median for name in (first, second))
+        texts.append(f"{unit / base - 1:+.0%} from {source}")
+    return f"Area of {second} rounding against {first}, as differences of medians: {listing(texts)}."
 
 
 def _generators(data: References) -> str:

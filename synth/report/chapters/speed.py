@@ -1,8 +1,7 @@
 """The chapter on area against delay: each recipe is a point, each format the front of its points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from math import inf
+from dataclasses import replace
 from typing import NamedTuple
 
 from hwgen.datapath.goal import AREA
@@ -14,9 +13,12 @@ from synth.report.data import Report
 from synth.report.measured import EIGHT, Measured, columns, figure
 from synth.report.plan import PAIR, STUDIED
 from synth.report.sections import Cell, Section
+from synth.studies import energies as study
 
 LIMITS = "Limits"
-"""Subject of findings on all limits of a delay."""
+"""Subject of findings on limits of a delay."""
+_STATED = 20, 40, 80, 160
+"""Limits in FO4 at which ratios are stated."""
 
 
 class Point(NamedTuple):
@@ -46,10 +48,33 @@ def at(curve: Front, deadline: float) -> Point | None:
     return met[-1] if met else None
 
 
+def within(curve: Front, deadline: float) -> Point | None:
+    """The smallest point within a delay; delays have spreads, too: its area's has those of all that may be this one."""
+    if (point := at(curve, deadline)) is None:
+        return None
+    limit = deadline * (1 + 1e-9)
+    sure = [place for place, known in enumerate(curve) if known.time.high <= limit]
+    areas = [known.area for known in curve[max(sure, default=0) :] if known.time.low <= limit]
+    low, high = min(area.low for area in areas), max(area.high for area in areas)
+    return point._replace(area=replace(point.area, low=low, high=high))
+
+
 def points(rows: Iterable[Row]) -> list[Point]:
     """The points of one design on one target."""
     timed = ((row.timing, row) for row in rows if not row.is_best)
     return [Point(Figure.of(timing.delays, timing.unit), figure(row)) for timing, row in timed if timing is not None]
+
+
+def times(rows: Iterable[Row]) -> dict[tuple[str, str], Figure]:
+    """Delays by module and recipe."""
+    timed = ((row, row.timing) for row in rows if not row.is_best)
+    return {(row.name, row.recipe): Figure.of(of.delays, of.unit) for row, of in timed if of and of.unit == "FO4"}
+
+
+def energies(rows: Iterable[Row], known: Mapping[tuple[str, str], Figure]) -> list[Point]:
+    """Delays and energies; medians of delays whose spreads are not ``known``."""
+    timed = (row for row in rows if "delay_fo4" in row.medians)
+    return [Point(known.get((row.name, row.recipe)) or study.delay(row), figure(row)) for row in timed]
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
@@ -155,33 +180,16 @@ def section(report: Report, measured: Measured) -> Section | None:
     return section
 
 
-class Step(NamedTuple):
-    """What two fronts need within every limit from ``limit`` to ``end``, where one of them has its next point."""
-
-    limit: float
-    end: float
-    unit: Figure
-    base: Figure
-
-    @property
-    def ratio(self) -> Figure:
-        """Ratio of the medians, with the range that the spreads allow."""
-        return Figure(*figures.ratio(self.unit, self.base))
-
-    @property
-    def text(self) -> str:
-        """The ratio as a difference, and the limits."""
-        ratio, end = self.ratio, "and above" if self.end == inf else f"to {self.end:.1f}"
-        spread = f"{ratio.low - 1:+.1%} to {ratio.high - 1:+.1%}"
-        return f"{ratio.median - 1:+.0%} ({spread}; limits of {self.limit:.1f} {end} FO4)"
+def pairs(fronts: Sequence[Front], limits: Iterable[float]) -> list[tuple[float, Figure, Figure]]:
+    """What two fronts need within each limit that both meet."""
+    met = ((limit, within(fronts[0], limit), within(fronts[1], limit)) for limit in limits)
+    return [(limit, first.area, second.area) for limit, first, second in met if first and second]
 
 
-def steps(unit: Front, base: Front) -> list[Step]:
-    """All limits that both fronts meet: the ratio changes at the points of either."""
-    first = max(curve[0].delay for curve in (unit, base))
-    limits = sorted({first, *(point.delay for point in (*unit, *base) if point.delay > first)})
-    pairs = (((at(curve, limit) or curve[0]).area for curve in (unit, base)) for limit in limits)
-    return [Step(*ends, *pair) for ends, pair in zip(pairwise([*limits, inf]), pairs, strict=True)]
+def _ratio(unit: Figure, base: Figure) -> str:
+    """How two figures compare, always with the range."""
+    least, _, most = figures.ratio(unit, base)
+    return f"{figures.compared(unit, base)} ({least - 1:+.1%} to {most - 1:+.1%})"
 
 
 def against(section: Section, curves: Mapping[str, Front], what: str, where: str) -> None:
@@ -189,27 +197,22 @@ def against(section: Section, curves: Mapping[str, Front], what: str, where: str
     known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
     if not all(known) or not comparable(point.area for curve in known for point in curve):
         return
-    every = sorted(steps(*known), key=lambda step: step.ratio.median)
-    by_sign = {
-        "less": [step.limit for step in every if step.unit.below(step.base)],
-        "more": [step.limit for step in every if step.base.below(step.unit)],
-    }
-    ends = ((word, number(min(met)), number(max(met))) for word, met in by_sign.items() if met)
-    beyond = [f"{word} at some limits from {first} to {last} FO4" for word, first, last in ends]
-    subject = f"{where}, {what}: {STUDIED} against {PAIR}"
-    text = f"{subject} within the same delay is {every[0].text} at the least and {every[-1].text} at the most."
-    points = [(Figure.exact(step.limit), step.ratio) for step in sorted(every)]
+    limits = sorted(point.delay for curve in known for point in curve)
+    every = pairs(known, limits)
+    stated = pairs(known, [limit for limit in _STATED if limit <= limits[-1]]) or every[:1]
+    texts = [f"{_ratio(unit, base)} within {number(limit)} FO4" for limit, unit, base in stated]
+    text = f"{where}, {what}: {STUDIED} against {PAIR} {listing(texts)}."
+    points = [(Figure.exact(limit), Figure(*figures.ratio(unit, base))) for limit, unit, base in every]
     title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")
     even = [(x, Figure.exact(1)) for x, _ in points]
     chart = charts.fronts({STUDIED: points}, even, title, *axes, edge_name="equal", are_delays=True)
     section.chart(chart, text, LIMITS)
-    section.find(f"{subject} beyond the spreads is {listing(beyond or ['no different'])}.")
 
 
 def headline(curves: Mapping[str, Front], what: str, where: str, unit: str, of: str) -> str:
     """A sentence on the name with the least of ``what`` within the shortest delay that all reach; empty if unknown."""
     limit = max(curve[0].delay for curve in curves.values())
-    met = {name: point.area for name, curve in curves.items() if (point := at(curve, limit))}
+    met = {name: point.area for name, curve in curves.items() if (point := within(curve, limit))}
     return smallest_sentence(met, what, f"{where}, within {number(limit)} {unit}, which all of them reach", of)
 
 

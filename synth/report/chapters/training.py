@@ -155,12 +155,17 @@ def _trained(section: Section, study: Study, changes: Sequence[str]) -> None:
     if not losses:
         return
     both = (each for each in claims.CLAIMS if each.first.startswith("hif8") and each.second.startswith("e4m3/e5m2"))
-    pairs = ((claim, study.tasks[claim.task]) for claim in both if claim.task in study.tasks)
-    verdicts = Counter(verdict.text for pair in pairs if (verdict := claims.verdict(*pair)))
+    verdicts = dict[str, list[str]]()
+    for claim, task in ((claim, study.tasks[claim.task]) for claim in both if claim.task in study.tasks):
+        if judged := claims.verdict(claim, task):
+            words = f"“{claim.first}” {claim.relation} “{claim.second}” "
+            is_scaled = (claim.first, claim.second) == (_SCALED, _PAIR)
+            words += f"{_bounds(task.excess(claim.first, claim.second))}, " if is_scaled else ""
+            verdicts.setdefault(words + _OWN_WORDS.get(judged.text, (judged.text,))[0], []).append(task.name)
     first, *others = sorted(losses, key=lambda text: -losses[text])  # the tasks with both come first
     text = f"Test loss with scales above that of {BASE} {first}"
-    total = counted(verdicts.total(), "claim")
-    text += f"; of {total} that compare the two, {_shares(verdicts, True)}" if verdicts else ""
+    judgements = [f"{words} in {listing(tasks)}" for words, tasks in verdicts.items()]
+    text += f"; claims: {', '.join(judgements)}" if judgements else ""
     text += f"; trained before a change of {listing(changes)}" if changes else ""
     section.find(f"{text}.", "Training", section.tables[0] if section.tables else None)
     text = "; ".join([*others, *([f"not trained: {listing(missing)}"] if missing else [])])

@@ -8,7 +8,8 @@ const data = JSON.parse(document.getElementById("points")?.textContent ?? "null"
 const WITHIN = { area: "area", delay: "its delay", energy: "least energy" };
 const FREE = { ...WITHIN, energy: "its energy", "shortest delay": "shortest delay", "area at the shortest delay": "area at the shortest delay" };
 const heads = ({ limit }) => (limit === null ? FREE : WITHIN);
-const into = ({ unit, accumulator }) => (["encoder", "decoder"].includes(unit) ? "" : accumulator); // these have none
+const into = ({ unit, accumulator }) => (unit === "decoder" ? "" : accumulator); // of an encoder: its rounding
+const under = (state) => into(state) && ` ${state.unit === "encoder" ? "with" : "into"} ${state.accumulator}`;
 const hasNone = ({ unit }, choice) => unit === "encoder" && choice.includes("+"); // two formats in one unit have no encoder
 const MOST = 6;
 
@@ -21,8 +22,20 @@ function chosen(choice, metric, { limit, ...state }) {
     ? ["", into(state)].includes(point.accumulator)
     : point.unit === state.unit && point.accumulator === into(state) && point.target === state.target));
   if (alone || limit === null) return known.find((point) => point.delay === null);
-  const within = known.filter((point) => point.delay !== null && point.delay <= limit * (1 + 1e-9));
-  return within.reduce((last, point) => (!last || point.delay > last.delay ? point : last), undefined);
+  const most = limit * (1 + 1e-9), curve = known.filter(({ delay }) => delay !== null);
+  const last = (of) => of.reduce((a, b) => (a && a.delay > b.delay ? a : b), undefined);
+  const point = last(curve.filter(({ delay }) => delay <= most));
+  if (!point || point.soonest === null) return point;
+  // Delays have spreads, too: the interval is that of all points that may be the last within the limit.
+  const sure = last(curve.filter(({ latest }) => latest <= most))?.delay ?? 0;
+  const possible = curve.filter(({ delay, soonest }) => delay >= sure && soonest <= most);
+  return { ...point, low: Math.min(...possible.map(({ low }) => low)), high: Math.max(...possible.map(({ high }) => high)) };
+}
+
+// Why there is no figure, but one at other limits.
+function lacks(choice, metric, state) {
+  const isElsewhere = metric in WITHIN && chosen(choice, metric, { ...state, limit: Infinity });
+  return isElsewhere ? (state.limit === null ? "only within limits" : "not so fast") : "not measured";
 }
 
 const alike = (a, b) => a && b && a.tool === b.tool; // figures of other tools are not compared
@@ -51,23 +64,13 @@ function ranged(point, first) {
   return `${text} (${least} to ${most}, ${both})`;
 }
 
-// Ratios jump from one limit to the next, and no limit is exact: those at all limits within 5% of the chosen one.
-function nearby(choices, metric, state) {
-  if (state.limit === null || metric === "delay") return "";
-  const limits = points.map(({ delay }) => delay).filter((delay) => delay && Math.abs(delay / state.limit - 1) < 0.05);
-  const pairs = [0.95 * state.limit, ...limits].map((limit) => choices.map((choice) => chosen(choice, metric, { ...state, limit })));
-  const shares = pairs.filter(([a, b]) => alike(a, b)).map(([a, b]) => a.value / b.value - 1);
-  const ends = [Math.min(...shares), Math.max(...shares)].map(percent);
-  return shares.length && ends[0] !== ends[1] ? `, medians ${ends.join(" to ")} at limits within 5%` : "";
-}
-
 function command(choice, metric, state) {
   if (data.extras.includes(metric)) {
     const other = points.find((point) => point.metric === metric); // SNR and range of a format need only its name
     return other.note ? "make study (with a policy in synth/report/training/plan.py)" : other.command.replace(`'${other.choice}'`, `'${choice}'`);
   }
   const given = points.map((point) => point.choice === choice && point.command.match(/--format ('[^']*'|\S+)/)?.[1]).find(Boolean);
-  const accumulator = into(state) && ` --accumulator ${state.accumulator}`;
+  const accumulator = into(state) && ` --${state.unit === "encoder" ? "rounding" : "accumulator"} ${state.accumulator}`;
   const lanes = state.unit === "dot" ? " --lanes 8" : "";
   const portfolio = state.limit !== null || /short/.test(metric) ? " --portfolio speed" : "";
   const verb = metric === "energy" || (metric === "delay" && state.limit === null) ? "energy" : "area";
@@ -79,13 +82,13 @@ function sentence(rows, state) {
   const costs = Object.keys(heads(state));
   if (!rows.some((row) => costs.some((metric) => row[metric]))) return nothing(rows, state);
   const where = state.limit === null ? "At any speed" : `Within ${number(state.limit)} FO4`;
-  const lacking = (row) => [row, first].filter((each) => !costs.some((metric) => each[metric])).map((each) => each.choice);
+  const lacking = (row) => [row, first].filter((each) => !costs.some((metric) => each[metric])).map(({ choice }) => `${choice} ${lacks(choice, "area", state)}`);
   const texts = others.map((row) => {
     const known = costs.filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
-    const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}${nearby([row.choice, first.choice], metric, state)}`);
-    return `${row.choice} against ${first.choice}: ${words.join(", ") || `${lacking(row).join(" and ")} not measured${state.limit === null ? "" : ", or not so fast"}`}`;
+    const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}`);
+    return `${row.choice} against ${first.choice}: ${words.join(", ") || lacking(row).join(" and ") || "nothing measured of both"}`;
   });
-  return `${where}, ${data.units[state.unit]}${into(state) && ` into ${state.accumulator}`} on ${data.targets[state.target]}. ${texts.join(";\n")}.`;
+  return `${where}, ${data.units[state.unit]}${under(state)} on ${data.targets[state.target]}. ${texts.join(";\n")}.`;
 }
 
 // Why there are no figures: a limit that nothing meets, or a unit that was not measured; and what there is instead.
@@ -96,7 +99,7 @@ function nothing(rows, state) {
     return `None of these formats has a ${unit} within ${number(state.limit)} FO4: the shortest delay is ${number(least.value)} FO4 (${least.choice}).`;
   }
   const known = points.filter((point) => point.unit === state.unit && state.formats.includes(point.choice) && (state.limit === null || point.delay !== null));
-  const where = new Set(known.map(({ accumulator, target }) => `${accumulator ? `into ${accumulator} ` : ""}on ${data.targets[target]}`));
+  const where = new Set(known.map(({ accumulator, target }) => `${under({ ...state, accumulator }).trim()} on ${data.targets[target]}`.trim()));
   const instead = where.size ? `Measured: ${[...where].join(", ")}. ` : "";
   const { choice } = rows.find((row) => !hasNone(state, row.choice)) ?? rows[0];
   return `Not measured for these formats. ${instead}${hasNone(state, choice) ? "Two formats in one unit have no encoder." : `To measure it: ${command(choice, "area", state)}`}`;
@@ -108,8 +111,8 @@ function element(name, text = "", attributes = {}) {
   return made;
 }
 
-function cell(point, first, plain, isSlow) {
-  if (!point) return element("td", isSlow ? "not so fast" : "not measured", { class: "missing" });
+function cell(point, first, plain, missing) {
+  if (!point) return element("td", missing, { class: "missing" });
   const made = element("td", number(point.value), { title: point.command, "data-value": point.value });
   const spread = point.low === point.high ? "" : `${number(point.low)} to ${number(point.high)}`;
   const against = plain || !first || first === point ? "" : verdict(point, first);
@@ -129,7 +132,7 @@ function show(state) {
   const used = metrics.filter((metric) => metric in FREE || rows.some((row) => row[metric]));
   const table = section.querySelector("table"), [first] = rows;
   const head = element("tr");
-  head.append(element("th", "choice", { scope: "col" }), ...used.map((metric) => {
+  head.append(element("th", `baseline: ${first.choice}`, { scope: "col" }), ...used.map((metric) => {
     const title = heads(state)[metric] ?? (metric.startsWith("loss") ? `${metric}, into ${state.accumulator}` : metric);
     const of = rows.map((row) => row[metric]?.of).find(Boolean);
     return element("th", of ? `${title} [${of}]` : title, { scope: "col" });
@@ -138,9 +141,8 @@ function show(state) {
     const line = element("tr");
     const name = element("th", "", { scope: "row" });
     name.append(...row.choice.split(/(?<=\+)/).flatMap((part) => [part, element("wbr")]));
-    const isSlow = (metric) => metric in FREE && state.limit !== null && chosen(row.choice, metric, { ...state, limit: Infinity });
     line.append(name, ...used.map((metric, place) => {
-      const made = cell(row[metric], first[metric], data.extras.includes(metric), isSlow(metric));
+      const made = cell(row[metric], first[metric], data.extras.includes(metric), lacks(row.choice, metric, state));
       made.dataset.head = head.cells[place + 1].textContent; // on a phone
       return made;
     }));
@@ -189,11 +191,20 @@ function fromAddress() {
   const pick = (name, known = Object.keys(data[`${name}s`])) => (known.includes(given.get(name)) ? given.get(name) : known[0]);
   const formats = (given.get("formats") ?? "").replaceAll(" ", "+").split(",").filter((name) => data.choices.includes(name)).slice(0, MOST);
   const limit = given.get("limit");
-  return {
+  const state = {
     formats: formats.length > 1 ? formats : data.default,
     unit: pick("unit"), accumulator: pick("accumulator"), target: pick("target"),
     limit: limit === null ? null : Number(limit),
   };
+  return given.has("accumulator") ? state : fitting(state);
+}
+
+// A unit brings the accumulator, or rounding, that most of the choices have, unless one of them has the present one.
+function fitting(state) {
+  const known = (choice) => new Set(points.filter((point) => point.unit === state.unit && point.choice === choice).map(({ accumulator }) => accumulator));
+  const every = state.formats.flatMap((choice) => [...known(choice)]).filter(Boolean);
+  const count = (name) => every.filter((each) => each === name).length;
+  return every.length && !count(state.accumulator) ? { ...state, accumulator: every.reduce((a, b) => (count(b) > count(a) ? b : a)) } : state;
 }
 
 function toAddress(state) {
@@ -204,7 +215,6 @@ function toAddress(state) {
 function setUp() {
   const section = document.getElementById("compare"), form = section.querySelector("form");
   let state = fromAddress();
-  const measured = () => points.filter((point) => point.unit === state.unit && state.formats.includes(point.choice));
   const fill = () => {
     form.querySelectorAll("[name=formats]").forEach((box) => {
       box.checked = state.formats.includes(box.value);
@@ -229,9 +239,7 @@ function setUp() {
     } else if (target.name === "limit") {
       state = { ...state, limit: target.value === "" ? null : Number(target.value) };
     } else state = { ...state, [target.name]: target.value };
-    if (target.name === "unit" && !measured().some(({ accumulator }) => accumulator === state.accumulator)) {
-      state.accumulator = measured().find(({ accumulator }) => accumulator)?.accumulator ?? state.accumulator;
-    }
+    if (target.name === "unit") state = fitting(state);
     history.replaceState(null, "", toAddress(state));
     fill();
   });
