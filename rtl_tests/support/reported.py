@@ -31,7 +31,7 @@ def read_report(data):
     plain = {key: data[key] for key in module._PLAIN}
     known = {name: Ratio(**ratio | {"by_scale": (*ratio["by_scale"],)}) for name, ratio in (data["snr"] or {}).items()}
     return Report(
-        **plain | {key: tuple(data[key]) for key in ("formats", "stale", "recorded")},
+        **plain | {key: tuple(data[key]) for key in ("formats", "stale", "earlier", "recorded")},
         rows=tuple(map(Row.from_json, data["rows"])),
         evidence=tuple(Evidence(**record) for record in data["evidence"]),
         failures=tuple(replace(Failure.from_json(item), command=item["command"]) for item in data["failures"]),

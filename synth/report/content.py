@@ -95,7 +95,10 @@ class Content:
             method.evidence(report),
             method.failures(report),
         )
-        return [section for section in known if section]
+        sections = [section for section in known if section]
+        for section in sections:
+            section.mark(report.marks)
+        return sections
 
     @cached_property
     def pages(self) -> list[Page]:

@@ -120,7 +120,7 @@ class Accuracy:
         return cls(images, keys.text("accumulator"), scores, study, data)
 
 
-_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "recorded")
+_PLAIN = ("formats", "tool", "versions", "portfolio", "renamings", "left", "is_stopped", "stale", "earlier", "recorded")
 """Attributes of a report that are plain data."""
 _PARTS = ("accuracy", "dots", "energies", "references", "speeds", "study", "tiles")
 """Attributes that are the content of a file."""
@@ -155,9 +155,17 @@ class Report:
     """Whether the run ended before them."""
     stale: tuple[str, ...] = ()
     """Modules that have changed since their earlier figures, or those of a study, were measured."""
-
+    earlier: tuple[str, ...] = ()
+    """Commands of rows of an earlier run."""
     recorded: tuple[Sequence[Any], ...] = ()
     """Areas without rows: name of the module, target, command, and smallest, median and largest sample."""
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """What tables and Compare say of figures, by their commands."""
+        stale = {row.command: "stale" for row in self.shown if row.name in self.stale}
+        recorded = (command for _, _, command, *_ in self.recorded)  # of today's modules
+        return dict.fromkeys(self.earlier, "earlier run") | stale | dict.fromkeys(recorded, "earlier run")
 
     @property
     def shown(self) -> list[Row]:
@@ -247,7 +255,8 @@ def with_earlier(
     data = with_sweeps(report, [Sweep(tuple(rows))] if rows else [])
     stale = (row.name for row in data.shown if modules.get(row.name, row.verilog_sha256) != row.verilog_sha256)
     kept = tuple(recorded) if left else ()
-    return replace(data, formats=report.formats, left=left, stale=tuple(dict.fromkeys(stale)), recorded=kept)
+    data = replace(data, stale=tuple(dict.fromkeys(stale)), earlier=tuple(dict.fromkeys(row.command for row in rows)))
+    return replace(data, formats=report.formats, left=left, recorded=kept)
 
 
 def _identity(row: Row) -> tuple[object, ...]:

@@ -36,10 +36,9 @@ UNITS = {
 }
 """Units that may be compared; encoders have a rounding in the place of an accumulator, and decoders nothing."""
 _INTO = "accumulator", "rounding"
+_NOTED = "overflow", "random_bits"
 _PLAIN = {"format", "from", *_INTO}
 """Options of recorded figures that are those of plain units."""
-_NOTED = "overflow", "random_bits"
-"""Options that are named."""
 _FREE = {"lanes", "optimize", "fabric"}
 """Optional properties of a unit that has no other ones, and so is a plain one."""
 DEFAULT = (PAIR, "hif8", "e5m2b1", P3109_PAIR)
@@ -68,8 +67,8 @@ class Point(NamedTuple):
     of: str
     """Unit of the value."""
     command: str
-    is_stale: bool = False
-    """Whether the module has changed since."""
+    mark: str = ""
+    """Whether the module has changed since, or the figure is that of an earlier run."""
     note: str = ""
     """What else the figure is of."""
     tool: str = ""
@@ -98,22 +97,20 @@ def points(report: Report) -> list[Point]:
         if row.tool != tools.setdefault((*key, metric, row.portfolio), row.tool):
             continue
         if row.timing is None and row.is_best:
-            point = _point(key, metric, None, figure(row))
-            words = (f"{row.options[name]} {name}".replace("_", " ") for name in _NOTED if name in row.options)
-            found.setdefault((*key, metric), point._replace(note=", ".join(words)))
+            words = [f"{name.replace('_', ' ')} {row.options[name]}" for name in _NOTED if name in row.options]
+            found.setdefault((*key, metric), _point(key, metric, figure(row))._replace(note=", ".join(words)))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
                 delay = energies.summary(row, "period_fo4", "FO4")
-                found.setdefault((*key, DELAY), _point(key, DELAY, None, delay)._replace(note="median"))
+                found.setdefault((*key, DELAY), _point(key, DELAY, delay)._replace(note="median"))
             if row.is_energy and row.target in TARGETS:
-                found.setdefault((*key, AREA), _point(key, AREA, None, energies.area(row))._replace(note="median"))
+                found.setdefault((*key, AREA), _point(key, AREA, energies.area(row))._replace(note="median"))
         elif not row.is_best and (row.is_energy or (row.timing is not None and row.timing.unit == "FO4")):
             curves.setdefault(key, {}).setdefault(metric, []).append(row)
     for point in _recorded(report):
         found.setdefault((*point[:4], AREA), point)
     table = [*found.values(), *chain.from_iterable(starmap(_curve, curves.items()))]
-    stale = {row.command for row in rows if row.name in report.stale}
-    table = [point._replace(is_stale=True) if point.command in stale else point for point in table]
-    return [*table, *_formats(report)]
+    marks = report.marks
+    return [*(point._replace(mark=marks.get(point.command, "")) for point in table), *_formats(report)]
 
 
 def _is_plain(row: Row) -> bool:
@@ -138,30 +135,26 @@ def _recorded(report: Report) -> Iterator[Point]:
         options = {name.removeprefix("--"): value for name, value in zip(words[::2], words[1::2], strict=False)}
         if unit in UNITS and unit != "dot" and options.keys() <= _PLAIN and len(words) == 2 * len(options):
             value = Figure(low, middle, high, TARGETS[place].unit, command=command)
-            yield _point((options["format"], unit, _into(options), place), AREA, None, value)
+            yield _point((options["format"], unit, _into(options), place), AREA, value)
 
 
-def _point(key: _Key, metric: str, delay: float | None, value: Figure) -> Point:
-    ends = value.low, value.median, value.high
-    return Point(*key, metric, delay, *ends, value.samples, value.unit, value.command, tool=value.tool)
-
-
-def _at(key: _Key, metric: str, point: speed.Point) -> Point:
-    known = _point(key, metric, point.delay, point.area)
-    return known._replace(soonest=point.time.low, latest=point.time.high)
+def _point(key: _Key, metric: str, value: Figure, time: Figure | None = None) -> Point:
+    ends, delay = (value.low, value.median, value.high), None if time is None else time.median
+    point = Point(*key, metric, delay, *ends, value.samples, value.unit, value.command, tool=value.tool)
+    return point._replace(soonest=time.low, latest=time.high) if time else point
 
 
 def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
     """The fronts of a unit, built for area or for speed, and the netlist with its shortest delay."""
     if curve := speed.front(speed.points(rows.get(AREA, ()))):
         times = [replace(point.time, tool=point.area.tool, command=point.area.command) for point in curve]
-        yield _point(key, SHORTEST, None, times[0])
-        yield _point(key, FASTEST, None, curve[0].area)
+        yield _point(key, SHORTEST, times[0])
+        yield _point(key, FASTEST, curve[0].area)
         for time, point in zip(times, curve, strict=True):
-            yield _at(key, AREA, point)
-            yield _point(key, DELAY, point.delay, time)
-    known = speed.times(rows.get(AREA, ()))
-    yield from (_at(key, ENERGY, point) for point in speed.front(speed.energies(rows.get(ENERGY, ()), known)))
+            yield _point(key, AREA, point.area, time)
+            yield _point(key, DELAY, time, time)
+    known = speed.front(speed.energies(rows.get(ENERGY, ()), speed.times(rows.get(AREA, ()))))
+    yield from (_point(key, ENERGY, point.area, point.time) for point in known)
 
 
 def _formats(report: Report) -> Iterator[Point]:
@@ -176,10 +169,10 @@ def _formats(report: Report) -> Iterator[Point]:
         for metric, (value, unit, code) in values.items():
             if value is not None:
                 command = f"python -c \"import golden; [print(golden.{code}) for f in '{name}'.split('+')]\""
-                yield _point((name, "", "", ""), metric, None, Figure(value, value, value, unit, command=command))
+                yield _point((name, "", "", ""), metric, Figure(value, value, value, unit, command=command))
     if study := report.study:
         losses = chain.from_iterable(map(_losses, study.tasks.values()))
-        yield from (point._replace(is_stale=bool(training.changed(study))) for point in losses)
+        yield from (point._replace(mark="stale" * bool(training.changed(study))) for point in losses)
 
 
 def _losses(task: Task) -> Iterator[Point]:
@@ -195,7 +188,7 @@ def _losses(task: Task) -> Iterator[Point]:
     for (choice, accumulator, kind), (excess, name) in best.items():
         if abs(excess.high) < float("inf"):
             value = replace(excess.over(0.01), unit="%", command=f"make study: policy {name}")
-            point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}, {kind}", None, value)
+            point = _point((choice, "", accumulator, ""), f"loss above binary32, {task.name}, {kind}", value)
             yield point._replace(note=f"{training.against_base(task, name)}, policy {name}")
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, NamedTuple
@@ -129,6 +129,15 @@ class Section:
         """The commands that measure a chart or table, in few lines."""
         return [*merged(item.commands), *([self.command] if self.command else [])]
 
+    def mark(self, marks: Mapping[str, str]) -> None:
+        """Mark the cells, and charts, with figures of these commands."""
+        for place, item in enumerate(self.tables):
+            cells = ((_marked(each, _words(each.command.splitlines(), marks)) for each in row) for row in item.rows)
+            self.tables[place] = replace(item, rows=tuple(map(tuple, cells)))
+        for place, chart in enumerate(self.charts):
+            if words := _words(chart.commands, marks):
+                self.charts[place] = chart._replace(caption=f"{chart.caption} Some figures: {words}.".strip())
+
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""
         self.tables.append(table(caption, columns, rows, note))
@@ -147,6 +156,10 @@ class Section:
     def name(self, item: Chart | Table) -> str:
         """The anchor of a chart or table, which is also the name of its file."""
         return f"{self.anchor}-{slug(item.title if isinstance(item, Chart) else item.caption)}"
+
+
+def _words(commands: Iterable[str], marks: Mapping[str, str]) -> str:
+    return ", ".join(dict.fromkeys(marks[line] for line in commands if line in marks))
 
 
 def table(caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> Table:

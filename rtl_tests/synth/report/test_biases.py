@@ -47,6 +47,6 @@ def test_the_finding_has_areas_and_biases():
         "against 100 NAND2) on Gates."
     )
     assert means.text.startswith("Hybrid keeps mean magnitudes better than ties_to_away in Gaussian numbers (+0.0% ")
-    assert re.search(r"worse in numbers widened from binary16 \(\+9\.1% against.*bfloat16 \(\+20\.6% against", means.text)
+    assert re.search(r"worse in numbers widened from binary16 \(\+9\.1% .*bfloat16 \(\+20\.6% ", means.text)
     assert {trace["name"] for trace in chart.data} == {"ties_to_away", "hybrid"}
     assert blocks.encoders(Measured(mac, ["hif8"], recorded=recorded[:1])) is None

@@ -80,8 +80,8 @@ def test_encoders_are_compared_by_rounding():
     rows += made_up("encoder", "gates", 50, rounding="ties_to_away", overflow="infinity", format="hif8")
     found = {point.choice: point for point in table(*rows)}
     assert {name: (point.accumulator, point.value, point.note) for name, point in found.items()} == {
-        PROJECTION_STUDY: ("stochastic", 95, "none overflow, 16 random bits"),
-        "hif8": ("ties_to_away", 50, "infinity overflow"),
+        PROJECTION_STUDY: ("stochastic", 95, "overflow none, random bits 16"),
+        "hif8": ("ties_to_away", 50, "overflow infinity"),
     }
 
 

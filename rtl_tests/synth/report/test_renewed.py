@@ -85,6 +85,8 @@ def test_claims_have_recorded_figures_until_they_are_measured(monkeypatch, tmp_p
             unit, base = (median_on_gates(design) for design in (designs[1], designs[0]))
             assert (name.text, gates.note) == (claim.text, f"{unit:g} against {base:g} NAND2")
             assert gates.small.endswith(f" · {papers.NOT_REPRODUCED}")
+            (shown,) = (item for item in content.sections if item.anchor == "claims")
+            assert shown.tables[0].rows[0][1].small == f"{gates.small} · earlier run"
             lines = [f"hwgen area {design.command()} --target xc7" for design in designs[:2]]
             assert "\n".join(lines) in [other.command for other in others]
 
@@ -94,7 +96,7 @@ def test_pages_appear_at_once_and_are_renewed(jobs, monkeypatch, tmp_path):
         index = (tmp_path / "index.html").read_text()
         points = [Point(*point) for point in json.loads((tmp_path / "compare.json").read_text())["points"]]
         macs = {p.choice: p for p in points if p[1:6] == ("mac", "binary16", "gates", "area", None)}
-        return index, {name: (macs[name].value, macs[name].is_stale) for name in ("hif8", "e5m3")}
+        return index, {name: (macs[name].value, macs[name].mark) for name in ("hif8", "e5m3")}
 
     seen = []
 
@@ -115,13 +117,12 @@ def test_pages_appear_at_once_and_are_renewed(jobs, monkeypatch, tmp_path):
     words = ["--formats", "hif8,e5m3", "--store", str(tmp_path / "store"), "--evidence", str(tmp_path / "none")]
     assert main(["report", *words, "-o", str(tmp_path)]) == 0
     earlier = {row.format: row.median for row in load.areas() if (row.component, row.target) == ("mac", "gates")}
-    for (index, figures), left, area in zip(
-        seen, ("2 jobs", "1 job", "1 job"), (earlier["hif8"], 900, 900), strict=True
-    ):
+    areas = ((earlier["hif8"], "earlier run"), (900, ""), (900, ""))
+    for (index, figures), left, (area, mark) in zip(seen, ("2 jobs", "1 job", "1 job"), areas, strict=True):
         assert '<meta http-equiv="refresh" content="60">' in index
         assert f"{left} not finished. Until then, figures of an earlier run stand for theirs" in index
         assert "Stale figures, measured before these modules changed: e5m3_mac_binary16." in index
-        assert figures == {"hif8": (area, False), "e5m3": (earlier["e5m3"], True)}
+        assert figures == {"hif8": (area, mark), "e5m3": (earlier["e5m3"], "stale")}
     index, figures = written()
     assert not any(word in index for word in ("refresh", "not finished"))
     assert {name: value for name, (value, _) in figures.items()} == {"hif8": 900, "e5m3": 800}

@@ -264,12 +264,12 @@ def test_compare_has_a_column_for_each_kind_of_scaling():
 def test_losses_of_compare_have_verdicts_and_are_stale_with_the_study():
     """Of each choice and accumulator; one that is no higher, one that is higher, and one undecided."""
     changes = {"hif8, adaptive": (0.1, 0.11, 0.09), "e5m2b1, bfloat16, backoff": (-0.02, 0.03, 0.0)}
-    for program, is_stale in ((None, False), ("0", True)):
+    for program, mark in ((None, ""), ("0", "stale")):
         data = made_up_study(("digits",), **changes)
         data |= {} if program is None else {"program": program}
         report = replace(assemble([], []), study=Study.from_json(data))
         losses = {(p.choice, p.accumulator): p for p in points(report) if p.metric.endswith("a scale of the loss")}
-        assert {point.is_stale for point in losses.values()} == {is_stale}
+        assert {point.mark for point in losses.values()} == {mark}
         notes = [losses[key].note for key in (("hif8", "binary16"), ("e5m2b1", "bfloat16"))]
         assert notes == [
             "no higher, policy hif8, binary16, adaptive",

@@ -144,7 +144,10 @@ def roundings(report: Report) -> Section | None:
     body = [row for source in study.SOURCES for row in _roundings(data, source)]
     head = ("source", "rounding", "area [NAND2]", "delay [FO4]", "energy [C·V²]", "largest error [ulps]", "bias")
     section.table(f"Encoders of {ROUNDED} by rounding, {_TITLE}", head, body)
-    section.find(_by_source(data))
+    pairs = ([area(data.row(encoder(source, name))).median for name in ROUNDING_STUDY[1]] for source in study.SOURCES)
+    texts = [f"{unit / base - 1:+.0%} from {source}" for source, (base, unit) in zip(study.SOURCES, pairs, strict=True)]
+    first, second = ROUNDING_STUDY[1]
+    section.find(f"Median area of {second} rounding against {first}: {listing(texts)}.")
     section.find(_generators(data))
     return section
 
@@ -159,16 +162,6 @@ def _roundings(data: References, source: str) -> Iterator[tuple[object, ...]]:
         row, error = data.row(point), errors(ROUNDED, rounding, source)
         change = number_cell(error.bias, "+.2%")
         yield source, name, area(row).median, row.medians["period_fo4"], figure(row), error.largest, change
-
-
-def _by_source(data: References) -> str:
-    """What one rounding costs against another by source."""
-    first, second = ROUNDING_STUDY[1]
-    texts = []
-    for source in study.SOURCES:
-        base, unit = (area(data.row(encoder(source, name))).median for name in (first, second))
-        texts.append(f"{unit / base - 1:+.0%} from {source}")
-    return f"Area of {second} rounding against {first}, as differences of medians: {listing(texts)}."
 
 
 def _generators(data: References) -> str:

@@ -186,12 +186,6 @@ def pairs(fronts: Sequence[Front], limits: Iterable[float]) -> list[tuple[float,
     return [(limit, first.area, second.area) for limit, first, second in met if first and second]
 
 
-def _ratio(unit: Figure, base: Figure) -> str:
-    """How two figures compare, always with the range."""
-    least, _, most = figures.ratio(unit, base)
-    return f"{figures.compared(unit, base)} ({least - 1:+.1%} to {most - 1:+.1%})"
-
-
 def against(section: Section, curves: Mapping[str, Front], what: str, where: str) -> None:
     """Add the chart of what :data:`STUDIED` needs against :data:`PAIR` over all limits, if both have spreads."""
     known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
@@ -200,7 +194,10 @@ def against(section: Section, curves: Mapping[str, Front], what: str, where: str
     limits = sorted(point.delay for curve in known for point in curve)
     every = pairs(known, limits)
     stated = pairs(known, [limit for limit in _STATED if limit <= limits[-1]]) or every[:1]
-    texts = [f"{_ratio(unit, base)} within {number(limit)} FO4" for limit, unit, base in stated]
+    texts = []
+    for limit, unit, base in stated:
+        least, _, most = figures.ratio(unit, base)
+        texts.append(f"{figures.compared(unit, base)} ({least - 1:+.1%} to {most - 1:+.1%}) within {number(limit)} FO4")
     text = f"{where}, {what}: {STUDIED} against {PAIR} {listing(texts)}."
     points = [(Figure.exact(limit), Figure(*figures.ratio(unit, base))) for limit, unit, base in every]
     title, axes = f"{STUDIED} against {PAIR} over the limit: {what}, {where}", ("limit [FO4]", f"ratio to {PAIR}")

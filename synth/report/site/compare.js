@@ -116,7 +116,7 @@ function cell(point, first, plain, missing) {
   const made = element("td", number(point.value), { title: point.command, "data-value": point.value });
   const spread = point.low === point.high ? "" : `${number(point.low)} to ${number(point.high)}`;
   const against = plain || !first || first === point ? "" : verdict(point, first);
-  const notes = [point.note, point.is_stale ? "stale" : "", point.samples > 1 ? spread : point.note ? "" : "one sample", against];
+  const notes = [point.note, point.mark, point.samples > 1 ? spread : point.note ? "" : "one sample", against];
   made.append(element("small", notes.filter(Boolean).join(" · ")));
   return made;
 }
