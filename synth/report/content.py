@@ -95,10 +95,7 @@ class Content:
             method.evidence(report),
             method.failures(report),
         )
-        sections = [section for section in known if section]
-        for section in sections:
-            section.mark(report.marks)
-        return sections
+        return [section.marked(report.marks) for section in known if section]
 
     @cached_property
     def pages(self) -> list[Page]:

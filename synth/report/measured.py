@@ -27,8 +27,7 @@ def is_own(row: Row, *names: str) -> bool:
         fmt = golden.get(row.format)
     except Refusal:  # a user's format
         return True
-    own = {"rounding": fmt.roundings, "overflow": fmt.overflows}
-    return all(name not in row.options or row.options[name] == own[name][0].value for name in names)
+    return all(row.options[name] == getattr(fmt, f"{name}s")[0].value for name in names if name in row.options)
 
 
 def pick(rows: Iterable[Row], component: str, place: str, **options: Option | None) -> Figure | None:

@@ -153,7 +153,7 @@ def _curve(key: _Key, rows: dict[str, list[Row]]) -> Iterator[Point]:
         for time, point in zip(times, curve, strict=True):
             yield _point(key, AREA, point.area, time)
             yield _point(key, DELAY, time, time)
-    known = speed.front(speed.energies(rows.get(ENERGY, ()), speed.times(rows.get(AREA, ()))))
+    known = speed.front(speed.energies(rows.get(ENERGY, ()), rows.get(AREA, ())))
     yield from (_point(key, ENERGY, point.area, point.time) for point in known)
 
 

@@ -129,7 +129,7 @@ class Section:
         """The commands that measure a chart or table, in few lines."""
         return [*merged(item.commands), *([self.command] if self.command else [])]
 
-    def mark(self, marks: Mapping[str, str]) -> None:
+    def marked(self, marks: Mapping[str, str]) -> "Section":
         """Mark the cells, and charts, with figures of these commands."""
         for place, item in enumerate(self.tables):
             cells = ((_marked(each, _words(each.command.splitlines(), marks)) for each in row) for row in item.rows)
@@ -137,6 +137,7 @@ class Section:
         for place, chart in enumerate(self.charts):
             if words := _words(chart.commands, marks):
                 self.charts[place] = chart._replace(caption=f"{chart.caption} Some figures: {words}.".strip())
+        return self
 
     def table(self, caption: str, columns: Iterable[str], rows: Iterable[Iterable[object]], note: str = "") -> None:
         """Add a :func:`table`."""

@@ -236,7 +236,7 @@ def _within(limit: Limit, data: Speeds, delay: float) -> str:
 
 def energies(data: Energies) -> str:
     """The lines of docs/energy.md between its markers: energies at both ends of each curve."""
-    curves = energy.curves(data, {}).items()
+    curves = energy.curves(data, ()).items()
     rows = (speed.ends(name, curve, "FO4", curve[0].area.unit) for name, curve in curves)
     title = f"MAC into {REPORT_ACCUMULATOR}: energies at both ends, {TARGETS['gates'].title}"
     return _paragraphs(table(title, ("MAC", *speed.ENDS), rows))

@@ -345,9 +345,9 @@ def test_the_first_page_has_the_main_findings(data, content, folder):
         "Other targets, hybrid compared with ties_to_away: +50% (",
         "Gates, processing element with an exact accumulator against one with binary32: hif8 +50% (+49.4% to +50.6%; "
         "600 against 400 NAND2; 89 bits against 32), ",
-        "A readout, once a sum, is not counted: 250 (249 to 251) for hif8, 250 (249 to 251) for e5m2b1 and 250 (249 to "
-        "251) for ocp_e4m3. Where many units share a readout, exact saves area for ocp_e4m3; otherwise take it for "
-        "sums that must not depend on their order, not for area.",
+        "A readout, once a sum, is not counted: 250 (249 to 251) NAND2 for hif8, 250 (249 to 251) NAND2 for e5m2b1 and "
+        "250 (249 to 251) NAND2 for ocp_e4m3. Where many units share a readout, exact saves area for ocp_e4m3; "
+        "otherwise take it for sums that must not depend on their order, not for area.",
     ):
         assert any(text.startswith(start) for text in others), start
     page = pages_of(folder)["index"]

@@ -67,7 +67,7 @@ def tradeoff(measured: Measured, accuracy: Mapping[str, Ratio]) -> Section | Non
         own = number_cell(known.snr_db, f".{_DIGITS}f", f"at scale 2^{known.exponent}")
         over = [number_cell(of(known.by_scale), f".{_DIGITS}f") for of in (fmean, min) if known.by_scale]
         rows.append((name, known.bits, own, *(over or (None, None)), str(known.binades or "–")))
-    head = ("format", "bits", "best SNR [dB]", "mean SNR over scales", "lowest SNR over scales", "binades")
+    head = ("format", "bits", "best SNR [dB]", "mean SNR over scales [dB]", "lowest SNR over scales [dB]", "binades")
     section.table("Accuracy of formats", head, rows)
     return section
 

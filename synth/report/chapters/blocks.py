@@ -177,7 +177,7 @@ def registered(measured: Measured) -> tuple[str, str]:
             texts.append(f"{name} {both(exact, rounded, f'{bits} bits against 32')}")
             smaller += [name] if exact.below(rounded) else []
             if readout := pick(measured.rows, "readout", "gates", format=name, to="binary32"):
-                readouts.append(f"{readout.text} for {name}")
+                readouts.append(f"{readout.text} {readout.unit} for {name}")
     if not texts:
         return "", ""
     text = f"Gates, processing element with an exact accumulator against one with binary32: {listing(texts)}."

@@ -1,6 +1,6 @@
 """The chapter on energy: what an operation costs by format, delay and data, and what options cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from hwgen.blocks.catalog import build
 from hwgen.datapath.goal import GOALS
@@ -41,7 +41,7 @@ def section(report: Report, measured: Measured) -> Section | None:
         section.name_missing(report.formats, FORMATS, "hwgen energy mac --format NAME")
         section.warn_of_other_tool("The energies of this section are", energies.tool, report.tool)
         _formats(section, energies, measured)
-        _curves(section, energies, speed.times(report.speeds.rows if report.speeds else ()))
+        _curves(section, energies, report.speeds.rows if report.speeds else ())
         for part in (_data, _costs):
             part(section, energies)
     if measured.energies:
@@ -61,18 +61,18 @@ def _formats(section: Section, energies: Energies, measured: Measured) -> None:
     section.chart(picture, sentence, "Energy")
 
 
-def curves(energies: Energies, times: Mapping[tuple[str, str], Figure]) -> dict[str, speed.Front]:
+def curves(energies: Energies, timed: Sequence[Row]) -> dict[str, speed.Front]:
     """Energy against delay: of each format the front of the MACs built for area and for speed."""
     rows = {
         name: [row for goal in GOALS for row in energies.curve(point(mac(name, goal=goal), SPEED))] for name in CURVES
     }
-    fronts = {name: speed.front(speed.energies(rows[name], times)) for name in CURVES}
+    fronts = {name: speed.front(speed.energies(rows[name], timed)) for name in CURVES}
     return {name: curve for name, curve in fronts.items() if curve}  # an older file may lack formats
 
 
-def _curves(section: Section, energies: Energies, times: Mapping[tuple[str, str], Figure]) -> None:
+def _curves(section: Section, energies: Energies, timed: Sequence[Row]) -> None:
     """Which format needs the least energy at which speed."""
-    known = curves(energies, times)
+    known = curves(energies, timed)
     best = speed.front(point for curve in known.values() for point in curve)
     title = f"MAC into {REPORT_ACCUMULATOR}: energy against delay, {_TITLE}"
     axes = "delay [FO4]", f"energy of an operation [{best[0].area.unit}]"

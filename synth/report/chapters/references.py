@@ -146,8 +146,7 @@ def roundings(report: Report) -> Section | None:
     section.table(f"Encoders of {ROUNDED} by rounding, {_TITLE}", head, body)
     pairs = ([area(data.row(encoder(source, name))).median for name in ROUNDING_STUDY[1]] for source in study.SOURCES)
     texts = [f"{unit / base - 1:+.0%} from {source}" for source, (base, unit) in zip(study.SOURCES, pairs, strict=True)]
-    first, second = ROUNDING_STUDY[1]
-    section.find(f"Median area of {second} rounding against {first}: {listing(texts)}.")
+    section.find(f"Median area of {' against '.join(reversed(ROUNDING_STUDY[1]))}: {listing(texts)}.")
     section.find(_generators(data))
     return section
 

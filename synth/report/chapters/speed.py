@@ -65,16 +65,11 @@ def points(rows: Iterable[Row]) -> list[Point]:
     return [Point(Figure.of(timing.delays, timing.unit), figure(row)) for timing, row in timed if timing is not None]
 
 
-def times(rows: Iterable[Row]) -> dict[tuple[str, str], Figure]:
-    """Delays by module and recipe."""
-    timed = ((row, row.timing) for row in rows if not row.is_best)
-    return {(row.name, row.recipe): Figure.of(of.delays, of.unit) for row, of in timed if of and of.unit == "FO4"}
-
-
-def energies(rows: Iterable[Row], known: Mapping[tuple[str, str], Figure]) -> list[Point]:
-    """Delays and energies; medians of delays whose spreads are not ``known``."""
-    timed = (row for row in rows if "delay_fo4" in row.medians)
-    return [Point(known.get((row.name, row.recipe)) or study.delay(row), figure(row)) for row in timed]
+def energies(rows: Iterable[Row], timed: Iterable[Row]) -> list[Point]:
+    """Delays and energies; spreads of delays are those of the same netlists among ``timed`` rows, if they are known."""
+    delays = {(row.name, row.recipe): Figure.of(row.timing.delays, "FO4") for row in timed if row.timing}
+    known = (row for row in rows if "delay_fo4" in row.medians)
+    return [Point(delays.get((row.name, row.recipe)) or study.delay(row), figure(row)) for row in known]
 
 
 def fronts(rows: Iterable[Row]) -> dict[str, Front]:
@@ -180,22 +175,17 @@ def section(report: Report, measured: Measured) -> Section | None:
     return section
 
 
-def pairs(fronts: Sequence[Front], limits: Iterable[float]) -> list[tuple[float, Figure, Figure]]:
-    """What two fronts need within each limit that both meet."""
-    met = ((limit, within(fronts[0], limit), within(fronts[1], limit)) for limit in limits)
-    return [(limit, first.area, second.area) for limit, first, second in met if first and second]
-
-
 def against(section: Section, curves: Mapping[str, Front], what: str, where: str) -> None:
     """Add the chart of what :data:`STUDIED` needs against :data:`PAIR` over all limits, if both have spreads."""
     known = [curves.get(name, ()) for name in (STUDIED, PAIR)]
     if not all(known) or not comparable(point.area for curve in known for point in curve):
         return
-    limits = sorted(point.delay for curve in known for point in curve)
-    every = pairs(known, limits)
-    stated = pairs(known, [limit for limit in _STATED if limit <= limits[-1]]) or every[:1]
+    delays = [point.delay for curve in known for point in curve]
+    limits = sorted({*delays, *(limit for limit in _STATED if limit <= max(delays))})
+    met = ((limit, within(known[0], limit), within(known[1], limit)) for limit in limits)
+    every = [(limit, unit.area, base.area) for limit, unit, base in met if unit and base]
     texts = []
-    for limit, unit, base in stated:
+    for limit, unit, base in [each for each in every if each[0] in _STATED] or every[:1]:
         least, _, most = figures.ratio(unit, base)
         texts.append(f"{figures.compared(unit, base)} ({least - 1:+.1%} to {most - 1:+.1%}) within {number(limit)} FO4")
     text = f"{where}, {what}: {STUDIED} against {PAIR} {listing(texts)}."

@@ -158,9 +158,8 @@ def _trained(section: Section, study: Study, changes: Sequence[str]) -> None:
     verdicts = dict[str, list[str]]()
     for claim, task in ((claim, study.tasks[claim.task]) for claim in both if claim.task in study.tasks):
         if judged := claims.verdict(claim, task):
-            words = f"“{claim.first}” {claim.relation} “{claim.second}” "
-            is_scaled = (claim.first, claim.second) == (_SCALED, _PAIR)
-            words += f"{_bounds(task.excess(claim.first, claim.second))}, " if is_scaled else ""
+            bounds = f"{_bounds(task.excess(claim.first, claim.second))}, " * (claim.first == _SCALED)
+            words = f"“{claim.first}” {claim.relation} “{claim.second}” {bounds}"
             verdicts.setdefault(words + _OWN_WORDS.get(judged.text, (judged.text,))[0], []).append(task.name)
     first, *others = sorted(losses, key=lambda text: -losses[text])  # the tasks with both come first
     text = f"Test loss with scales above that of {BASE} {first}"

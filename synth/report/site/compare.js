@@ -86,7 +86,7 @@ function sentence(rows, state) {
   const texts = others.map((row) => {
     const known = costs.filter((metric) => row[metric] && first[metric] && (metric !== "delay" || row[metric].samples > 1 && state.limit === null));
     const words = known.map((metric) => `${heads(state)[metric]} ${ranged(row[metric], first[metric])}`);
-    return `${row.choice} against ${first.choice}: ${words.join(", ") || lacking(row).join(" and ") || "nothing measured of both"}`;
+    return `${row.choice} against ${first.choice}: ${words.join(", ") || lacking(row).join(" and ") || "no common figure"}`;
   });
   return `${where}, ${data.units[state.unit]}${under(state)} on ${data.targets[state.target]}. ${texts.join(";\n")}.`;
 }
@@ -201,8 +201,8 @@ function fromAddress() {
 
 // A unit brings the accumulator, or rounding, that most of the choices have, unless one of them has the present one.
 function fitting(state) {
-  const known = (choice) => new Set(points.filter((point) => point.unit === state.unit && point.choice === choice).map(({ accumulator }) => accumulator));
-  const every = state.formats.flatMap((choice) => [...known(choice)]).filter(Boolean);
+  const known = (choice) => points.filter((point) => point.unit === state.unit && point.choice === choice && point.accumulator);
+  const every = state.formats.flatMap((choice) => [...new Set(known(choice).map(({ accumulator }) => accumulator))]);
   const count = (name) => every.filter((each) => each === name).length;
   return every.length && !count(state.accumulator) ? { ...state, accumulator: every.reduce((a, b) => (count(b) > count(a) ? b : a)) } : state;
 }
