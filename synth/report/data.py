@@ -164,7 +164,7 @@ class Report:
     def marks(self) -> dict[str, str]:
         """What tables and Compare say of figures, by their commands."""
         stale = {row.command: "stale" for row in self.shown if row.name in self.stale}
-        recorded = (command for _, _, command, *_ in self.recorded)  # of today's modules
+        recorded = {command for _, _, command, *_ in self.recorded} - {row.command for row in self.rows}  # of today's
         return dict.fromkeys(self.earlier, "earlier run") | stale | dict.fromkeys(recorded, "earlier run")
 
     @property

@@ -36,7 +36,6 @@ UNITS = {
 }
 """Units that may be compared; encoders have a rounding in the place of an accumulator, and decoders nothing."""
 _INTO = "accumulator", "rounding"
-_NOTED = "overflow", "random_bits"
 _PLAIN = {"format", "from", *_INTO}
 """Options of recorded figures that are those of plain units."""
 _FREE = {"lanes", "optimize", "fabric"}
@@ -97,8 +96,8 @@ def points(report: Report) -> list[Point]:
         if row.tool != tools.setdefault((*key, metric, row.portfolio), row.tool):
             continue
         if row.timing is None and row.is_best:
-            words = [f"{name.replace('_', ' ')} {row.options[name]}" for name in _NOTED if name in row.options]
-            found.setdefault((*key, metric), _point(key, metric, figure(row))._replace(note=", ".join(words)))
+            note = f"overflow {row.options['overflow']}" if "overflow" in row.options else ""
+            found.setdefault((*key, metric), _point(key, metric, figure(row))._replace(note=note))
             if "period_fo4" in row.medians:  # operations of a simulation are as far apart as the longest path is long
                 delay = energies.summary(row, "period_fo4", "FO4")
                 found.setdefault((*key, DELAY), _point(key, DELAY, delay)._replace(note="median"))
@@ -125,7 +124,8 @@ def _is_plain(row: Row) -> bool:
 
 def _into(options: Mapping[str, object]) -> str:
     """The accumulator, or the rounding of an encoder."""
-    return next((str(options[name]) for name in _INTO if name in options), "")
+    random = f", {options['random_bits']} random bits" if "random_bits" in options else ""
+    return next((f"{options[name]}{random}" for name in _INTO if name in options), "")
 
 
 def _recorded(report: Report) -> Iterator[Point]:

@@ -80,7 +80,7 @@ def test_encoders_are_compared_by_rounding():
     rows += made_up("encoder", "gates", 50, rounding="ties_to_away", overflow="infinity", format="hif8")
     found = {point.choice: point for point in table(*rows)}
     assert {name: (point.accumulator, point.value, point.note) for name, point in found.items()} == {
-        PROJECTION_STUDY: ("stochastic", 95, "overflow none, random bits 16"),
+        PROJECTION_STUDY: ("stochastic, 16 random bits", 95, "overflow none"),
         "hif8": ("ties_to_away", 50, "overflow infinity"),
     }
 
@@ -96,6 +96,10 @@ def test_figures_of_training_and_recorded_ones_are_compared():
     point = chosen(known, "ocp_e4m3", AREA, "encoder", "ties_to_even")
     assert (point.low, point.value, point.high, point.command) == (1, 2, 3, command)
     assert [point.choice for point in known if point.unit == "encoder"] == ["ocp_e4m3"]
+    rows = mac("hif8")
+    recorded.append(("c", "gates", rows[0].command, 1, 2, 3))
+    marks = replace(report(*rows), recorded=recorded[1:]).marks  # what this run has measured is not an earlier figure
+    assert marks == {other: "earlier run"}
 
 
 def test_an_energy_brings_the_area_of_its_netlist():

@@ -70,7 +70,7 @@ function command(choice, metric, state) {
     return other.note ? "make study (with a policy in synth/report/training/plan.py)" : other.command.replace(`'${other.choice}'`, `'${choice}'`);
   }
   const given = points.map((point) => point.choice === choice && point.command.match(/--format ('[^']*'|\S+)/)?.[1]).find(Boolean);
-  const accumulator = into(state) && ` --${state.unit === "encoder" ? "rounding" : "accumulator"} ${state.accumulator}`;
+  const accumulator = into(state) && ` --${state.unit === "encoder" ? "rounding" : "accumulator"} ${state.accumulator.replace(/, (\d+) random bits/, " --random-bits $1")}`;
   const lanes = state.unit === "dot" ? " --lanes 8" : "";
   const portfolio = state.limit !== null || /short/.test(metric) ? " --portfolio speed" : "";
   const verb = metric === "energy" || (metric === "delay" && state.limit === null) ? "energy" : "area";
