@@ -60,7 +60,8 @@ class Tile(Checked, wiring.Component):
         With accumulator ``exact``: what a readout rounds the results to: see :class:`hwgen.Readout`. By default the
         results are the bits of the accumulators.
     readout_stages : int
-        Ranks of registers from accumulators to results, 0 to 16: the first in front of a readout, the others in it.
+        Ranks of registers from accumulators to results, 0 to 16: the first in front of a readout, the others in it;
+        without ``target`` at most 1, in front of the queue.
 
     Attributes
     ----------
@@ -124,16 +125,18 @@ class Tile(Checked, wiring.Component):
     fabric: str
 
     def _readout(self, formats: tuple[Format | str, ...], target: Any, rounding: Any, overflow: Any) -> Design | None:
-        chosen = {"rounding": rounding, "overflow": overflow, "readout_stages": self.readout_stages or None}
+        chosen = {"rounding": rounding, "overflow": overflow}
         if target is None:
             for argument, value in chosen.items():
                 if value is not None:
                     raise BadValue(argument, ROUNDED)
+            if self.readout_stages > 1:
+                raise BadValue("readout_stages", f"must be at most 1 without --to, not {self.readout_stages}")
             return None
         if self.accumulator != "exact":
             raise BadValue("target", f"needs accumulator 'exact', not {self.accumulator!r}: others are rounded already")
-        given = {argument: value for argument, value in chosen.items() if value is not None}
-        if given.pop("readout_stages", 0) > 1:
+        given: dict[str, Any] = {argument: value for argument, value in chosen.items() if value is not None}
+        if self.readout_stages > 1:
             given |= {"stages": self.readout_stages - 1, "reset": "none"}
         if self.zero != IEEE:
             given["zero"] = self.zero
@@ -267,7 +270,7 @@ _RESULT = tuple(
 READOUT_STAGES = Option(
     "readout-stages",
     int,
-    "with --to: ranks of registers between accumulators and results",
+    "ranks of registers between accumulators and results; without --to at most 1",
     range(MAX_STAGES + 1),
     suffix="_r{}",
 )

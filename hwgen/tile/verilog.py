@@ -133,13 +133,13 @@ def _rows(shape: Shape) -> Iterator[str]:
 
 
 def _elements(shape: Shape) -> Iterator[str]:
-    yield "  // Elements. Their sticky overflow is not used."
+    yield "  // Elements. Their sticky overflow is not used, nor their reset: each product begins with clear."
     yield "  /* verilator lint_off PINCONNECTEMPTY */"
     for row in range(shape.rows):
         for column in range(shape.columns):
             place = f"{row}_{column}"
             yield f"  wire {span(shape.accumulator)}acc_{place};"
-            controls = f".clk(clk), .rst(rst), .clear(enable_{row} & first_{row}), .enable(enable_{row})"
+            controls = f".clk(clk), .rst(1'b0), .clear(enable_{row} & first_{row}), .enable(enable_{row})"
             pins = [*_slices(shape.a_pins, f"a_{row}", 0), *_slices(shape.b_pins, f"b_{row}", column * shape.b)]
             yield f"  {shape.name}_pe pe_{place} ("
             yield f"    {controls},"

@@ -19,7 +19,7 @@ from rtl_tests.support.selection import exhaustive
 
 DESIGNS = [
     SMALL_TILE,
-    TILE.design("e2m1", rows=3, columns=2, lanes=4, block_scale="e8m0", stages=1),
+    TILE.design("e2m1", rows=3, columns=2, lanes=4, block_scale="e8m0", stages=1, readout_stages=1),
     TILE.design(
         "hif8",
         rows=1,
@@ -100,7 +100,7 @@ def test_throughput():
         (["--columns", "65"], "--columns must be an integer from 1 to 64, not 65"),
         (["--to", "hif8"], "--to needs accumulator 'exact', not 'binary32': others are rounded already"),
         (["--rounding", "ties_to_even"], "--rounding needs --to, and accumulator 'exact'"),
-        (["--readout-stages", "1"], "--readout-stages needs --to, and accumulator 'exact'"),
+        (["--readout-stages", "2"], "--readout-stages must be at most 1 without --to, not 2"),
         (["--readout-stages", "17"], "--readout-stages must be an integer from 0 to 16, not 17"),
         (
             ["--accumulator", "exact", "--to", "hif8", "--rounding", "stochastic"],

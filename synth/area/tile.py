@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from hwgen.netlist.emit import CLOCK, Port
@@ -37,8 +38,7 @@ class TileJob(Job):
     @classmethod
     def of(cls, *, verilog: str, top: str, **fields: Any) -> "TileJob":
         """The job for the text of a tile and its parts."""
-        text = re.sub(rf"^module {top}_", r"(* keep_hierarchy *)\n\g<0>", verilog, flags=re.M)
-        return cls(verilog=text, top=top, **fields)
+        return cls(verilog=_kept(verilog, top), top=top, **fields)
 
     @classmethod
     def around_parts(cls, *, verilog: str, top: str, **fields: Any) -> "TileJob":
@@ -54,9 +54,15 @@ class TileJob(Job):
         """The job that places and routes a tile by Yosys's own recipe."""
         widths = {way: sum(port.width for port in ports if port.direction == way) for way in ("input", "output")}
         inputs, outputs = widths["input"] - 1, widths["output"]  # without the clock
-        text = f"{verilog}\n{_pins(top, ports, inputs, outputs)}"
+        text = f"{_kept(verilog, top)}\n{_pins(top, ports, inputs, outputs)}"
         around = inputs + outputs + 2, outputs  # and those of the two pins
         return cls(verilog=text, top=f"{top}_pins", ports=_PINS, recipe=STOCK, around=around, **fields)
+
+    @cached_property
+    def script(self) -> str:
+        """See :class:`synth.area.jobs.Job`; what is placed and routed has no hierarchy, and no cells without a load."""
+        flat = "setattr -mod -unset keep_hierarchy *\nflatten\nopt_clean"
+        return re.sub("^flatten$", lambda _: flat, super().script, flags=re.M)
 
     @property
     def _place(self) -> Target:
@@ -78,6 +84,11 @@ class TileJob(Job):
     def key(self) -> str:
         """See :class:`synth.area.jobs.Job`; other metrics need another key."""
         return sha256(super().key, fingerprint(__name__))
+
+
+def _kept(verilog: str, top: str) -> str:
+    """The text of a tile whose parts are mapped by themselves."""
+    return re.sub(rf"^module {top}_", r"(* keep_hierarchy *)\n\g<0>", verilog, flags=re.M)
 
 
 def _pins(top: str, ports: Sequence[Port], inputs: int, outputs: int) -> str:

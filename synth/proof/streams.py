@@ -144,7 +144,7 @@ class Watcher:
         pe = f"pe_{row}_{column}"
         for pin, value in (
             ("clk", "clk"),
-            ("rst", "rst"),
+            ("rst", "1'b0"),
             ("enable", f"works_{row}"),
             ("clear", f"(works_{row} && slot_first_{row})"),
         ):
@@ -220,6 +220,8 @@ class Watcher:
         for column in columns:
             part = f"{source}[{(column + 1) * self.acc - 1}:{column * self.acc}]"
             if self.tile.readout is None:
+                if self.ranks:
+                    self.relate(f"column_{column}", self.acc, part, reads)
                 words.append(part)
                 continue
             unit = f"readout_{column}"

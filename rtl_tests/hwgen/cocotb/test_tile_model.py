@@ -76,4 +76,5 @@ def test_sources_and_a_sink(simulator, fault, tmp_path):
     shutil.copy(ROOT / "examples" / "tile" / "tile_cocotb.py", folder)
     tests, failures, log = run([tmp_path / "tile.v"], STREAMED.name, "tile_cocotb", folder, simulator)
     assert (tests, failures) == (1, int(fault != "")), log
-    assert not fault or re.search(r"outputs were wrong|Arrays are not equal|Timeout", log), log
+    # without its first beat a row is never cleared, and a simulator with X shows it
+    assert not fault or re.search(r"outputs were wrong|Arrays are not equal|Timeout|non-0/1 values", log), log

@@ -21,7 +21,17 @@ SMALL = TILE.design("e2m1", rows=2, columns=2, **SUMS, name="little")
 MORE = [
     (("hif8",), {"rows": 1, "columns": 1, "accumulator": "binary32"}),
     (("ocp_e4m3", "ocp_e5m2"), {"rows": 2, "columns": 3, "accumulator": "exact", "target": "binary32", "stages": 2}),
-    (("e2m1",), {"rows": 3, "columns": 2, "accumulator": "binary32", "lanes": 4, "block_scale": "e8m0"}),
+    (
+        ("e2m1",),
+        {
+            "rows": 3,
+            "columns": 2,
+            "accumulator": "binary32",
+            "lanes": 4,
+            "block_scale": "e8m0",
+            "readout_stages": 1,
+        },
+    ),
     (("ocp_e4m3+ocp_e5m2",), {"rows": 2, "columns": 2, "accumulator": "aligned25", "lanes": 2, "stages": 1}),
     (
         ("ocp_e4m3",),
@@ -93,7 +103,10 @@ FAULTS = {
     "a reset keeps the row": ("      row <= 2'b1;\n", ""),
     "a reset keeps what ends": ("      ending <= 1'b0;\n", ""),
     "a reset keeps a row's beat": ("      valid_1 <= 1'b0;\n", ""),
-    "an element is not reset": ("pe_1_1 (\n    .clk(clk), .rst(rst)", "pe_1_1 (\n    .clk(clk), .rst(1'b0)"),
+    "an element is reset in the midst of a product": (
+        "pe_1_1 (\n    .clk(clk), .rst(1'b0)",
+        "pe_1_1 (\n    .clk(clk), .rst(b_tvalid)",
+    ),
 }
 QUICK = 8
 
@@ -125,6 +138,15 @@ def test_a_fault_is_found(name, text):
     assert record.verdict == DIFFERENT or (record.verdict == UNPROVED and "not filled" in name), record.method
     if record.verdict == DIFFERENT:
         assert re.search(r", \d+ cycles after a reset, with rst 0x", record.counterexamples[0]["sentence"])
+
+
+def test_a_register_in_front_of_the_queue_is_proved():
+    design = TILE.design("e2m1", rows=1, columns=2, accumulator="exact", terms=4, readout_stages=1)
+    right, wrong = (f"always @(posedge clk) {when}column_1 <=" for when in ("", "if (used[0]) "))
+    verilog = design.verilog()
+    assert right in verilog
+    verdicts = [verify_around(design, text).verdict for text in (verilog, verilog.replace(right, wrong))]
+    assert verdicts == [EQUAL, DIFFERENT]
 
 
 def test_other_parts_are_refused(text):
