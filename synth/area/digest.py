@@ -46,7 +46,7 @@ def program(*entries: str, root: Path = ROOT, leaf: str = "") -> dict[str, bytes
     the way to a module (``a`` in ``from a.b import c``), the imports and exports do not count. An entry that is no
     module is a FileNotFoundError. Of a package that does nothing but export, those modules count that the names come
     from which are imported from it, or which follow its name and a dot. What the module ``leaf`` imports does not
-    count: it chooses among modules, of which the right one is an entry.
+    count: it chooses a module, and that one is an entry.
     """
     modules: dict[Path, bytes] = {}
     todo = [_file(entry, root) or root / entry for entry in entries]
