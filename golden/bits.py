@@ -42,6 +42,16 @@ def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = Non
     return array
 
 
+def as_integers(argument: str, values: ArrayLike, least: int, most: int, reason: str = "") -> NDArray[Any]:
+    """Convert to an array of integers from ``least`` to ``most``, the limits for a ``reason``; refuse other values."""
+    array = as_array(argument, values)
+    if array.dtype.kind not in "iu":
+        raise BadKind(argument, f"must be integers, not {array.dtype if array.dtype.kind in 'bfc' else shown(values)}")
+    for extreme in (array.min(), array.max()) if array.size else ():
+        check_integer(argument, extreme.item(), least, most, reason)
+    return array
+
+
 def scale_range(scale_bits: int) -> tuple[int, int]:
     """Smallest and largest scale of ``scale_bits`` bits, at most 10, in two's complement; (0, 0) for 0 bits."""
     half = 1 << check_integer("scale_bits", scale_bits, 0, MAX_SCALE_BITS) >> 1
@@ -51,6 +61,8 @@ def scale_range(scale_bits: int) -> tuple[int, int]:
 def as_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
     """Axes of an array, from 0 to ``ndim - 1``, all for None; refuse those that it lacks, and repeated ones."""
     given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not ndim and given:
+        raise BadValue("axis", f"must be None for a number, which has no axes, not {shown(axis)}")
     axes = tuple(check_integer("axis", place, -ndim, ndim - 1) % ndim for place in given)
     if len(set(axes)) < len(axes):
         raise BadValue("axis", f"must not name an axis twice, not {axis}")
@@ -59,15 +71,11 @@ def as_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
 
 def as_exponents(argument: str, scale: ArrayLike, shape: tuple[int, ...], low: int, high: int) -> NDArray[np.int32]:
     """Check exponents of powers of two, integers from ``low`` to ``high``, and broadcast them to a shape."""
-    exponents = as_array(argument, scale)
-    if exponents.dtype.kind not in "iu":
-        raise BadKind(argument, f"must be integers, not {exponents.dtype}")
+    exponents = as_integers(argument, scale, low, high)
     try:
         full = np.broadcast_to(exponents, shape)
     except ValueError:
         raise BadValue(argument, f"must broadcast to shape {shape}, not have shape {exponents.shape}") from None
-    if full.size and not low <= int(full.min()) <= int(full.max()) <= high:
-        raise BadValue(argument, f"must lie in {low} to {high}, not {int(full.min())} to {int(full.max())}")
     return full.astype(np.int32)
 
 

@@ -97,9 +97,10 @@ def check_number(argument: str, value: object, allowed: str, accepts: Callable[[
     return number
 
 
-def check_integer(argument: str, value: object, least: int, most: int) -> int:
-    """Return an integer from ``least`` to ``most``; refuse any other value, including booleans."""
-    problem = f"must be an integer from {least} to {most}, not {shown(value)}"
+def check_integer(argument: str, value: object, least: int, most: int, reason: str = "") -> int:
+    """Return an integer from ``least`` to ``most``, the limits for a ``reason``; refuse other values and booleans."""
+    allowed = f"{least}" if least == most else f"an integer from {least} to {most}"
+    problem = f"must be {allowed}{reason}, not {shown(value)}"
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise BadKind(argument, problem)
     if not least <= value <= most:

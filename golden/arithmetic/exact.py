@@ -15,7 +15,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from golden.arithmetic.fixed import add_numbers, rounded_to_odd
 from golden.arithmetic.sums import Products, add_lanes, product_cuts, product_sums
-from golden.bits import BLOCK, MAX_SCALE_BITS, as_array, as_exponents, broadcast, check_shapes, one_lane, scale_range
+from golden.bits import (
+    BLOCK,
+    MAX_SCALE_BITS,
+    as_array,
+    as_exponents,
+    as_integers,
+    broadcast,
+    check_shapes,
+    one_lane,
+    scale_range,
+)
 from golden.catalog import get
 from golden.encode import random_words
 from golden.flags import Flag
@@ -59,12 +69,7 @@ def check_range(argument: str, factors: Sequence[Format]) -> None:
 def as_scale(a: Format, b: Format, scale: ArrayLike | None, scale_bits: int) -> NDArray[np.int64]:
     """Check the scales of products of two formats, exponents of powers of two; None becomes 0."""
     low, high = check_scale(a, b, scale_bits)
-    powers = as_array("scale", 0 if scale is None else scale)
-    if powers.dtype.kind not in "iu":
-        raise BadKind("scale", f"must be integers, not {powers.dtype}")
-    if powers.size and not low <= int(powers.min()) <= int(powers.max()) <= high:
-        allowed = f"from {low} to {high}, which {scale_bits} bits hold"
-        raise BadValue("scale", f"must be {allowed}, not from {powers.min()} to {powers.max()}")
+    powers = as_integers("scale", 0 if scale is None else scale, low, high, f" for scale_bits {scale_bits}")
     return powers.astype(np.int64)
 
 

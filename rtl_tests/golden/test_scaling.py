@@ -195,7 +195,9 @@ def test_products_with_scales_are_those_of_scaled_codes(accumulator):
         (([[1.0]], [1.0]), "x and w must have shapes (m, k) and (k, n), not (1, 1) and (1,)"),
         (([[1.0]], [[1.0]], 0.5), "x_scale must be integers, not float64"),
         (([[1.0]], [[1.0, 2.0]], 0, [1, 2, 3]), "w_scale must broadcast to shape (1, 2), not have shape (3,)"),
-        (([[1.0]], [[1.0]], 1001), "x_scale must lie in -1000 to 1000, not 1001 to 1001"),
+        (([[1.0]], [[1.0]], 1001), "x_scale must be an integer from -1000 to 1000, not 1001"),
+        (([[1.0]], [[1.0]], 0, [-5000]), "w_scale must be an integer from -1000 to 1000, not -5000"),
+        (([[1.0]], [[1.0]], "one"), "x_scale must be integers, not 'one'"),
     ],
 )
 def test_refusals_of_products(arguments, sentence):

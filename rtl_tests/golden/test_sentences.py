@@ -230,7 +230,7 @@ ARRAYS = [
     (UNIT.flags, ([[1]] * 2, [[1]] * 3, UNIT.zeros()), "a", ValueError, f"and b {SHAPES} (2, 1), (3, 1)"),
 ]
 NUMBERS = [
-    (MAC, "scale", 1, ValueError, "must be from 0 to 0, which 0 bits hold, not from 1 to 1"),
+    (MAC, "scale", 1, ValueError, "must be 0 for scale_bits 0, not 1"),
     (MAC, "scale", 0.5, TypeError, "must be integers, not float64"),
     *((MAC, "scale_bits", bits, ValueError, f"{SCALE_BITS} {bits}") for bits in (-1, 11)),
     *((MAC, "scale_bits", bits, TypeError, f"{SCALE_BITS} {bits!r}") for bits in (True, 1.0, "1")),
@@ -308,6 +308,7 @@ ODD += [
 
 SCALES = [
     *((AMAX, "axis", axis, ValueError, f"must not name an axis twice, not {axis}") for axis in ((0, 0), [1, -1])),
+    (partial(golden.amax, 1), "axis", 0, ValueError, "must be None for a number, which has no axes, not 0"),
     (SCALE_FOR, "axis", (1, 0, -1), ValueError, "must not name an axis twice, not (1, 0, -1)"),
     (SCALE_FOR, "percentile", "99", TypeError, "must be a number above 0, to 100, not '99'"),
     *((SCALE_FOR, "percentile", bad, ValueError, f"must be a number above 0, to 100, not {bad}") for bad in (0, 101)),

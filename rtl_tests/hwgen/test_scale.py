@@ -54,9 +54,11 @@ def test_an_exact_accumulator_has_room_for_every_scale():
 @pytest.mark.parametrize(
     ("scale", "bits", "error", "sentence"),
     [
-        (8, 4, ValueError, "scale must be from -8 to 7, which 4 bits hold, not from 8 to 8"),
-        (1, 0, ValueError, "scale must be from 0 to 0, which 0 bits hold, not from 1 to 1"),
+        (8, 4, ValueError, "scale must be an integer from -8 to 7 for scale_bits 4, not 8"),
+        (1, 0, ValueError, "scale must be 0 for scale_bits 0, not 1"),
         (0.5, 4, TypeError, "scale must be integers, not float64"),
+        ("one", 4, TypeError, "scale must be integers, not 'one'"),
+        (1 << 99, 4, TypeError, f"scale must be integers, not {1 << 99}"),
         (0, 11, ValueError, "scale_bits must be an integer from 0 to 10, not 11"),
     ],
 )

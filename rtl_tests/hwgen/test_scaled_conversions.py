@@ -186,7 +186,7 @@ def test_refusals(words, sentence, tmp_path, capsys):
 
 def test_scales_out_of_range_are_refused():
     bits = np.zeros(3, np.uint32)
-    with pytest.raises(ValueError, match=r"^scale must lie in -512 to 511, not 0 to 512$"):
+    with pytest.raises(ValueError, match=r"^scale must be an integer from -512 to 511, not 512$"):
         golden.get("hif8").encode(bits, scale=[0, 1, 512])
     with pytest.raises(ValueError, match=r"^scale must broadcast to shape \(3,\), not have shape \(2,\)$"):
         golden.get("hif8").encode(bits, scale=[0, 1])

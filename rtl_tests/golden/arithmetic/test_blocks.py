@@ -653,7 +653,7 @@ REFUSALS = {
     ),
     "a scale beside those of blocks": (
         lambda: golden.fused_dot([0], [0], 0, "e2m1", a_scale=0, b_scale=0, scale=1),
-        "scale must be from 0 to 0, which 0 bits hold, not from 1 to 1",
+        "scale must be 0 for scale_bits 0, not 1",
     ),
     "an exact accumulator": (
         lambda: golden.fused_dot([0], [0], [0], "e2m1", accumulator="exact", a_scale=0, b_scale=0),

@@ -286,7 +286,7 @@ BROADCAST = "scale must have a shape that broadcasts to (2, 3), not"
         ({"threads": 0, "flags": True}, ValueError, "threads must be an integer from 1 to 256, not 0"),
         ({"zero": "plus"}, ValueError, "zero must be one of ieee, positive, not 'plus'"),
         ({"zero": "positive", **LIMBS}, ValueError, "zero 'positive' needs an accumulator that rounds"),
-        ({"scale": 1}, ValueError, "scale must be from 0 to 0, which 0 bits hold, not from 1 to 1"),
+        ({"scale": 1}, ValueError, "scale must be 0 for scale_bits 0, not 1"),
         ({"scale": 0.5, "scale_bits": 2}, TypeError, "scale must be integers, not float64"),
         ({"scale_bits": 11}, ValueError, "scale_bits must be an integer from 0 to 10, not 11"),
         ({"scale": [0, 1], "scale_bits": 2}, ValueError, f"{BROADCAST} (2,)"),
