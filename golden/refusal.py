@@ -5,8 +5,10 @@ other exception is a bug or a failure at run time.
 """
 
 import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -129,13 +131,24 @@ def check_choice(argument: str, value: object, allowed: tuple[_C, ...], others: 
     return allowed[allowed.index(value)]
 
 
-def read_bytes(path: str | Path) -> bytes:
-    """Content of a user's file; an OSError if it cannot be read or is larger than :data:`LARGEST`."""
+def opened(path: str | Path) -> BufferedReader:
+    """A user's file, opened; an OSError if it is no file.
+
+    Pipes and sockets that have a name are refused, because they may have no end; those of shells, ``<(...)``, are read.
+    """
     try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
+        place = Path(os.path.realpath(path))  # of a pipe of a shell, no path
+        if place.is_fifo() or place.is_socket():
+            raise OSError(errno.EINVAL, f"it is a {'pipe' if place.is_fifo() else 'socket'}")
+        return open(path, "rb")
     except ValueError as error:  # a null character, or half of a pair of surrogates
         raise OSError(errno.EINVAL, "no file can have this name") from error
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Content of a user's file; an OSError if it cannot be read or is larger than :data:`LARGEST`."""
+    with opened(path) as file:
+        content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise OSError(errno.EFBIG, f"it has more than {LARGEST >> 20} MiB")
     return content

@@ -32,7 +32,10 @@ def read(path: str | Path, make: Callable[[dict[str, Any], bytes], _T], what: st
         repr(table)  # messages show values: refuses hexadecimal numbers of 4,300 digits, and tables 1,000 deep
     except OSError as error:
         raise BadValue(None, f"{name} cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise BadValue(None, f"{name} must be text in UTF-8, and line {line} is not") from None
+    except tomllib.TOMLDecodeError as error:
         raise BadValue(None, f"{name} is not valid TOML: {' '.join(str(error).split())}") from None
     except (ValueError, RecursionError):
         raise BadValue(None, f"{name} has a number that is too long, or tables that are too deep") from None

@@ -2,17 +2,15 @@
 
 import argparse
 import os
-import re
 import resource
 import signal
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TextIO, cast
 
-from golden.refusal import BadValue, Refusal
+from golden.refusal import Refusal
 from hwgen.cli.parser import Run, design_from, parser
 from hwgen.cli.show import doctor, explain, formats, table
 from hwgen.cli.write import build, generate
@@ -98,7 +96,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         words = (sys.argv[1:] if argv is None else list(argv)) or ["--help"]
         arguments = parser(COMMANDS, words[0]).parse_args(words)
-        _check_paths(words, getattr(arguments, "output", None))
         with _ending_in_order():
             status: int = arguments.run(arguments)
         sys.stdout.flush()
@@ -116,15 +113,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("hwgen: interrupted", file=sys.stderr)
         return 130
     return status
-
-
-def _check_paths(words: Sequence[str], output: str | None) -> None:
-    """Refuse TOML files that are pipes, which may never end, and a folder without a name."""
-    for path in (part for word in words for part in (word, *re.split("[=+]", word))):
-        if path.endswith(".toml") and os.path.exists(path) and Path(path).is_fifo():
-            raise BadValue(None, f"{path!r} is a pipe; a TOML file must be a regular file")
-    if output == "":
-        raise BadValue("-o", "must be a folder, not ''")
 
 
 @contextmanager

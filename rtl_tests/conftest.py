@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import shlex
+import signal
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -132,3 +133,17 @@ def silence_unelaborated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(UnusedElaboratable, "_MustUse__silence", True)
     yield
     gc.collect()
+
+
+@pytest.fixture
+def unblocked() -> Iterator[None]:
+    """An error in place of a test that waits for ever."""
+
+    def waited(*_: Any) -> None:
+        raise AssertionError("it still waits after 30 seconds")
+
+    before = signal.signal(signal.SIGALRM, waited)
+    signal.alarm(30)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)

@@ -220,9 +220,19 @@ def _described(parsers: Any, name: str, text: str) -> argparse.ArgumentParser:
     return added
 
 
+def _add_output(parser: argparse.ArgumentParser, default: str | None, text: str) -> None:
+    parser.add_argument("-o", dest="output", metavar="DIR", default=default, help=text, type=_folder)
+
+
+def _folder(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("must be a folder, not ''")
+    return text
+
+
 def _add_folder(parser: argparse.ArgumentParser) -> None:
     text = "folder to write to; existing files of the bundle are overwritten (default: the current folder)"
-    parser.add_argument("-o", dest="output", metavar="DIR", default=".", help=text)
+    _add_output(parser, ".", text)
 
 
 def _add_jobs(parser: argparse.ArgumentParser) -> None:
@@ -329,8 +339,7 @@ def _compare_options(parser: argparse.ArgumentParser) -> None:
         _add_renamings(sub)
         _add_store(sub, None)
         _add_jobs(sub)
-        text = "folder for the evidence (default: %(default)s)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
+        _add_output(sub, DEFAULT_EVIDENCE, "folder for the evidence (default: %(default)s)")
         sub.set_defaults(recipe=None, renaming=1, json=False, junit=None, model=False, target=None)
 
 
@@ -341,8 +350,7 @@ def _verify_options(parser: argparse.ArgumentParser) -> None:
     everything = "all blocks, most of them in all formats; those with evidence in the folder are skipped"
     parser.epilog = _VERDICTS + _EPILOG
     for name, sub in _blocks(parser, (*VERIFIED, TILE.name), ("all", everything)).items():
-        text = "folder for the evidence (default: %(default)s)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default=DEFAULT_EVIDENCE, help=text)
+        _add_output(sub, DEFAULT_EVIDENCE, "folder for the evidence (default: %(default)s)")
         _add_jobs(sub)
         if name == TILE.name:
             sub.add_argument("--json", action="store_true", help="print the evidence of tile and parts as JSON")
@@ -387,13 +395,12 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--waves", action="store_true", help="write waves of the first case that fails")
         sub.add_argument("--junit", metavar="FILE", help="write the results of the classes as JUnit XML")
         text = "folder for vectors, build, waves, coverage.json and results.xml of the module (default: %(default)s)"
-        sub.add_argument("-o", dest="output", metavar="DIR", default="build/simulate", help=text)
+        _add_output(sub, "build/simulate", text)
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="TOML file that lists formats, targets, blocks and options")
-    text = "folder to write to (default: %(default)s)"
-    parser.add_argument("-o", dest="output", metavar="DIR", default="build/sweep", help=text)
+    _add_output(parser, "build/sweep", "folder to write to (default: %(default)s)")
     _add_store(parser)
     _add_jobs(parser)
     text = "address of the scheduler of a Dask cluster, e.g. tcp://127.0.0.1:8786; needs pip install '.[dask]'"
@@ -403,7 +410,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _report_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-o", dest="output", metavar="DIR", help="folder to write to (default: build/report)")
+    _add_output(parser, None, "folder to write to (default: build/report)")
     text = "formats to compare, or all (default: those in the README)"
     parser.add_argument("--formats", metavar="F[,F...]", help=text)
     _add_liberty(parser)

@@ -3,7 +3,9 @@
 import dataclasses
 import itertools
 import math
+import os
 import re
+import socket
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -16,6 +18,7 @@ from gfloat.formats import format_info_ocp_e2m1, format_info_ocp_e2m3, format_in
 
 import golden
 from golden import Biased, Fixed, Format, Kind, Overflow, Rounding, Row, SignMagnitude, Special
+from golden.refusal import read_bytes
 from rtl_tests.support import paper_tables
 from rtl_tests.support.paths import ROOT
 from rtl_tests.support.values import same_values
@@ -262,10 +265,8 @@ def edited(old, new):
 ROW_6 = '{ prefix = "0000", exponent = { rule = "biased", bits = 3, bias = 23 }, fraction_bits = 0 },'
 MALFORMED = {
     "no TOML": ("name = ", "is not valid TOML: Invalid value (at end of document)"),
-    "no text": (
-        b"\xff\xfe",
-        "is not valid TOML: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
-    ),
+    "no text": (b"\xff\xfe", "must be text in UTF-8, and line 1 is not"),
+    "Latin-1": (HIF8.encode() + b"# \xe9", f"must be text in UTF-8, and line {HIF8.count(chr(10)) + 1} is not"),
     "no name": (edited('name = "my_hif8"', ""), "the file needs a key 'name'"),
     "no rows": ('name = "x"\nwidth = 8', "the file needs a key 'rows'"),
     "empty rows": ('name = "x"\nwidth = 8\nrows = []', "Format 'x': there must be at least one row"),
@@ -396,7 +397,7 @@ def test_a_malformed_description_gets_one_sentence(describe, kind):
     path = describe(text)
     refuses(
         ValueError,
-        f"Format file {path!r}{'' if sentence.startswith('is not valid') else ':'} {sentence}",
+        f"Format file {path!r}{'' if sentence.startswith(('is not valid', 'must be text')) else ':'} {sentence}",
         golden.get,
         path,
     )
@@ -416,6 +417,27 @@ def test_missing_files_and_folders_are_refused(tmp_path):
         ValueError, f"Format file {str(missing)!r} cannot be read: No such file or directory", golden.get, str(missing)
     )
     refuses(ValueError, f"Format file {str(folder)!r} cannot be read: Is a directory", golden.get, str(folder))
+
+
+@pytest.mark.usefixtures("unblocked")
+def test_files_that_may_have_no_end_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.toml")
+    Path("link.toml").symlink_to("pipe.toml")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket.toml")
+        for kind in ("pipe", "link", "socket"):
+            reason = f"it is a {kind.replace('link', 'pipe')}"
+            refuses(ValueError, f"Format file '{kind}.toml' cannot be read: {reason}", golden.get, f"{kind}.toml")
+
+
+def test_a_pipe_of_a_shell_is_read():
+    """As of ``hwgen build <(...)``: it has no other name than its number."""
+    end, beginning = os.pipe()
+    with open(beginning, "wb") as file:
+        file.write(b"text")
+    assert read_bytes(f"/dev/fd/{end}") == b"text"
+    os.close(end)
 
 
 def test_neighbours_of_equal_parity_are_refused():

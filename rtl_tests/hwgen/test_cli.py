@@ -518,22 +518,35 @@ def test_a_name_that_is_too_long_for_files_is_refused(length, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["generate", "mac", "--format", "pipe.toml"],
-        ["generate", "mac", "--format=hif8+pipe.toml"],
-        ["table", "pipe.toml"],
-        ["build", "pipe.toml"],
-        ["sweep", "pipe.toml"],
-    ],
-    ids=" ".join,
-)
-def test_a_pipe_is_no_toml_file(words, tmp_path, monkeypatch, capsys):
-    os.mkfifo(tmp_path / "pipe.toml")
+PIPES = {
+    "--format": ["generate", "mac", "--format", "pipe.toml"],
+    "a pair": ["generate", "mac", "--format=hif8+pipe.toml"],
+    "FORMAT": ["table", "./pipe.toml"],
+    "a batch file": ["build", "pipe.toml"],
+    "in a batch file": ["build", "batch.toml"],
+    "a sweep": ["sweep", "pipe.toml"],
+    "--formats": ["report", "--formats", "hif8,pipe.toml"],
+    "--accuracy": ["report", "--accuracy", "pipe.toml"],
+    "--liberty": ["report", "--liberty", "pipe.toml"],
+    "--verilog": ["verify", "decoder", "--format", "hif8", "--verilog", "pipe.toml"],
+    "-f": ["simulate", "decoder", "--format", "hif8", "-f", "pipe.toml"],
+    "in a list": ["compare", "decoder", "--format", "hif8", "-f", "list.f"],
+    "--data": ["energy", "decoder", "--format", "hif8", "--data", "pipe.npy"],
+}
+
+
+@pytest.mark.usefixtures("unblocked")
+@pytest.mark.parametrize("words", PIPES.values(), ids=PIPES)
+def test_a_pipe_that_may_have_no_end_is_not_read(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.toml")
+    os.mkfifo("pipe.npy")
+    Path("batch.toml").write_text('[[module]]\nblock = "decoder"\nformat = "pipe.toml"\n')
+    Path("list.f").write_text("pipe.toml\n")
     assert main(words) == 2
-    assert capsys.readouterr().err == "hwgen: 'pipe.toml' is a pipe; a TOML file must be a regular file\n"
+    captured = capsys.readouterr().err
+    assert captured.endswith("cannot be read: it is a pipe\n")
+    assert captured.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["a" * 5000 + ".toml", "a\0.toml"], ids=["long", "null"])
@@ -545,7 +558,7 @@ def test_a_path_that_no_file_can_have_is_refused(name, capsys):
 def test_an_output_without_a_name_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main([*GENERATE, "-o", ""]) == 2
-    assert capsys.readouterr().err == "hwgen: -o must be a folder, not ''\n"
+    assert capsys.readouterr().err == "hwgen: argument -o: must be a folder, not ''\n"
     assert not list(tmp_path.iterdir())
 
 

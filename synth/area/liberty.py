@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 
-from golden.refusal import BadValue, shown
+from golden.refusal import BadValue, opened, shown
 from hwgen.tools.files import text_of
 from synth.area import groups
 from synth.area.digest import sha256
@@ -238,14 +238,14 @@ def parse(text: str, name: str) -> Library:
 def read(path: str | Path) -> Library:
     """Read a ``.lib`` file, or a ``.lib.gz`` one; a BadValue names a file that cannot be read or is no library."""
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"
             data = (gzip.GzipFile(fileobj=file) if packed else file).read((LARGEST << 20) + 1)
         text = text_of(data)
     except (gzip.BadGzipFile, EOFError, zlib.error, UnicodeError) as error:
         raise _bad(f"{path} is not a liberty library: it is neither text nor compressed text") from error
-    except (OSError, ValueError) as error:  # a path may contain a null character
-        raise _bad(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from error
+    except OSError as error:
+        raise _bad(f"{path} cannot be read: {error.strerror}") from error
     if len(data) > LARGEST << 20:
         raise _bad(f"{path} is larger than {LARGEST} MiB{' when unpacked' if packed else ''}")
     return parse(text, str(path))

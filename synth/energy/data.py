@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from golden import Format
 from golden.multi import MultiFormat
-from golden.refusal import BadValue, shown
+from golden.refusal import BadValue, opened, shown
 
 Numbers = NDArray[np.float64]
 
@@ -79,7 +79,7 @@ def read(text: str) -> Data:
     if not text.endswith(".npy"):
         raise BadValue("data", f"must be one of {', '.join(KINDS)}, or a .npy file, not {shown(text)}")
     try:
-        with open(text, "rb") as file:
+        with opened(text) as file:
             array = np.lib.format.read_array(file, allow_pickle=False)  # np.load reads archives as well
     except OSError as error:
         raise BadValue("data", f"{text} cannot be read: {error.strerror or error}", ": ") from error
