@@ -52,7 +52,6 @@ def _write(designs: Sequence[Design], output: str) -> int:
     from hwgen.bundle.files import files
     from hwgen.model.files import TEMPLATES
     from hwgen.model.words import is_taken
-    from hwgen.tools.failures import naming
     from hwgen.tools.files import check_writable, write_folder
 
     for design in designs:
@@ -70,8 +69,7 @@ def _write(designs: Sequence[Design], output: str) -> int:
         for design, bundle in zip(designs, bundles, strict=True):
             check_writable(parent / design.name, bundle)
         for design, bundle in zip(designs, bundles, strict=True):
-            with naming(parent / design.name):
-                folder = write_folder(parent, design.name, bundle)
+            folder = write_folder(parent, design.name, bundle)
             print(folder / f"{design.name}.v")
     return 0
 

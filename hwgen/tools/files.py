@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from golden.refusal import BadValue, read_bytes
+from hwgen.tools.failures import naming
 
 
 def text_of(data: bytes) -> str:
@@ -109,7 +110,7 @@ def reserved(folder: Path, wait: bool = False) -> Iterator[None]:
 def staging(folder: Path) -> Iterator[Path]:
     """Yield a temporary folder, whose files are moved into ``folder`` at the end; after an exception none is moved.
 
-    ``folder`` is created if missing; other files in it remain.
+    ``folder`` is created if missing; other files in it remain. Errors name files where they would have been.
     """
     folder.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".hwgen-", dir=folder))
@@ -121,6 +122,10 @@ def staging(folder: Path) -> Iterator[Path]:
                 target.mkdir(exist_ok=True)
             else:
                 os.replace(path, target)
+    except OSError as error:
+        if not Path(str(error.filename)).is_relative_to(draft):
+            raise
+        raise OSError(error.errno, error.strerror, str(folder / Path(error.filename).relative_to(draft))) from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
 
@@ -152,7 +157,8 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
     with staging(folder) as draft:
         for file, text in files.items():
             (draft / file).parent.mkdir(parents=True, exist_ok=True)
-            (draft / file).write_text(text, encoding="utf-8", newline="\n")
+            with naming(draft / file):
+                (draft / file).write_text(text, encoding="utf-8", newline="\n")
 
 
 def write_folder(parent: Path, name: str, files: Mapping[str, str]) -> Path:

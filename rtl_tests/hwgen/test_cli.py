@@ -284,14 +284,14 @@ def test_a_full_device_is_a_failure_in_one_sentence(unbuffered):
     assert re.fullmatch(r"hwgen: standard output: No space left on device\n", process.stderr)
 
 
-def test_a_failed_write_names_the_bundle(tmp_path, monkeypatch, capsys):
+def test_a_failed_write_names_the_file(tmp_path, monkeypatch, capsys):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Path, "write_text", full)
     monkeypatch.setattr(Design, "verilog", lambda _: "")
     assert main(["generate", "decoder", "--format", "hif8", "--name", "d", "-o", str(tmp_path)]) == 1
-    assert capsys.readouterr() == ("", f"hwgen: {tmp_path / 'd'}: No space left on device\n")
+    assert capsys.readouterr() == ("", f"hwgen: {tmp_path / 'd' / 'd.v'}: No space left on device\n")
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])

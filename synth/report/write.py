@@ -12,7 +12,6 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from hwgen.tools.failures import naming
 from hwgen.tools.files import staging, write_files
 from hwgen.tools.progress import printable
 from synth.area.rows import Row
@@ -52,7 +51,7 @@ def render(report: Report, folder: str | Path) -> None:
         for item in items:
             files[f"data/{section.name(item)}.csv"] = _csv(item.lines())
     folder = Path(folder)
-    with naming(folder), staging(folder) as draft:
+    with staging(folder) as draft:
         write_files(draft, files)
         for old in ("logs", "data"):
             shutil.rmtree(folder / old, ignore_errors=True)

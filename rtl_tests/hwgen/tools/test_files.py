@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import resource
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,25 @@ def test_a_full_disk_is_not_bad_input(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space left on device"):
         write_folder(tmp_path, "out", {"a": ""})
+    assert not any((tmp_path / "out").iterdir())
+
+
+def test_an_error_of_a_full_disk_names_the_file(tmp_path):
+    """Also below a second draft, as in reports. No name of a draft is left in it."""
+    large = {"small": "", "in/large": "0" * 5000}
+
+    def nested():
+        with staging(tmp_path / "out") as draft:
+            write_files(draft, large)
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for write in (lambda: write_files(tmp_path / "out", large), nested):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+        try:
+            with pytest.raises(OSError, match=rf"File too large: '{re.escape(str(tmp_path))}/out/in/large'$"):
+                write()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert not any((tmp_path / "out").iterdir())
 
 
