@@ -112,7 +112,7 @@ def _key(basis: str) -> str:
 def read_verdicts(file: Path) -> dict[str, VerdictRow]:
     """The rows of a file of :func:`write_verdicts` by module; none if it is missing, BadValue if it is another one."""
     try:
-        lines = str(read_bytes(file), "utf-8").splitlines()
+        lines = file.read_text(encoding="utf-8").splitlines()
         bases = dict(line[2:].split(": ", 1) for line in lines[1:] if line.startswith("# "))
         header, *rows = (line.split(",") for line in lines if not line.startswith("# "))
         verdicts = {row[0]: VerdictRow._make([*row[:4], bases[row[4]]]) for row in rows}
@@ -156,7 +156,8 @@ class EvidenceStore:
     def load(self, name: str) -> Evidence | None:
         """The record of this name; None if there is none or it cannot be read."""
         try:
-            record = json.loads(read_bytes(self.path(name)))
+            path = self.path(name)
+            record = json.loads(read_bytes(path)) if path.is_file() else None  # a pipe would never end
             json.dumps(record, ensure_ascii=False).encode()  # refuses halves of surrogate pairs
         except (OSError, ValueError, RecursionError):
             return None
