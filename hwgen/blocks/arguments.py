@@ -276,10 +276,10 @@ class Accumulating(Checked):
         """``value`` plus the products of all lanes, by full adders and a parallel prefix."""
         if not lanes[0].partial:
             rows, constant = [(0, lane.row) for lane in lanes], -self.lanes << shape.product_bits
-            return prefix_sum(m, rows, constant, value, len(value), PRODUCTS)
+            return prefix_sum(m, "total", rows, constant, value, len(value), PRODUCTS)[0]
         size, count = self.a_format.width, self.b_format.width
         rows = [(place, lane.row.word_select(place, size)) for lane in lanes for place in range(count)]
-        return prefix_sum(m, rows, -self.lanes * excess(size, count), value, len(value), PARTIAL)
+        return prefix_sum(m, "total", rows, -self.lanes * excess(size, count), value, len(value), PARTIAL)[0]
 
     def _factor(self, m: Module) -> Scale:
         """What all products are multiplied by."""

@@ -19,12 +19,14 @@ from amaranth.hdl import Cat, Const, Module, Mux, Value
 
 from golden import WideFormat
 from hwgen.datapath.arithmetic import extended, named, reaches
-from hwgen.datapath.goal import FPGA
+from hwgen.datapath.compress import PRODUCTS, prefix_sum, sum_by_prefix
+from hwgen.datapath.fast.prefix import Places
+from hwgen.datapath.goal import FPGA, SPEED
 from hwgen.datapath.multiplier import Lane
-from hwgen.datapath.normalize import Normalized, RoundedTotal, rounded_total
+from hwgen.datapath.normalize import Normalized, RoundedTotal, anticipated, rounded_total
 from hwgen.datapath.product import Scale
 from hwgen.datapath.rows import SumShape, chained, moved_up, sum_of_products
-from hwgen.datapath.sums import Sum, specials
+from hwgen.datapath.sums import Specials, Sum, specials
 from hwgen.netlist.book import chapter
 
 MAX_SECOND_STEP = 8
@@ -72,6 +74,14 @@ class BoundedShape(SumShape):
         sum_bits - 1); otherwise, unless C is the result, C < 2**(level + sum_bits + precision), and S is smaller.
         """
         return self.raised + max(self.level + self.sum_bits, self.precision - self.level)
+
+    @property
+    def full_bits(self) -> int:
+        """Bits of a frame without sign in which S is never raised; it is as long as all places of C need.
+
+        C < 2**(sum_bits + precision) times the last bit of S, unless C is the result, and |S + C| is, too.
+        """
+        return self.raised + self.sum_bits + self.precision
 
     @property
     def products_field(self) -> int:
@@ -141,31 +151,51 @@ class _Aligned:
 
 def rounded_sum(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
     """The sum in a bounded frame: add, normalize and round; with ``positive`` a zero is +0."""
+    if frame.goal == SPEED:
+        return _sum_in_full(m, lanes, frame, acc, positive)
     products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
     aligned = _aligned(m, frame, acc)
     finite, is_zero = _rounded(m, frame, products_sum, aligned)
-    k, exponent_bits = frame.target.fraction_bits, frame.target.exponent_bits
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
     any_sum = named(m, "any_sum", products_sum.any())
-    special = specials(
-        m, [lane.product for lane in lanes], frame.product, acc, k, Scale.none(), acc_passes=True
-    )  # it dominates: it is its own result
+    special = _specials(m, lanes, frame, acc)
     is_acc = ~any_sum | aligned.dominates
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
     choose_sum = named(m, "choose_sum", ~(is_acc | special.force | is_zero))
-    width = k + exponent_bits
-    number = (acc[:-1] & choose_acc.replicate(width)) | (finite.body & choose_sum.replicate(width))
-    code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
-
-    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
-    acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
-    sum_sign = named(m, "sum_sign", finite.negative ^ acc[-1])
-    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    body = finite.body & choose_sum.replicate(len(acc) - 1)
+    bits = _joined(m, lanes, frame, acc, special, (choose_acc, choose_sum), body, finite.negative, positive)
     inexact = any_sum & (aligned.dominates | finite.lost) & special.finite
-    bits = Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
     never = Const(0, 1)  # within the frame's limits sums neither overflow nor underflow
     return Sum(bits, never, inexact, invalid=special.invalid, finite=special.finite)
+
+
+def _specials(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value) -> Specials:
+    products = [lane.product for lane in lanes]
+    # an infinite accumulator dominates: it is its own result
+    return specials(m, products, frame.product, acc, frame.target.fraction_bits, Scale.none(), acc_passes=True)
+
+
+def _joined(
+    m: Module,
+    lanes: Sequence[Lane],
+    frame: BoundedShape,
+    acc: Value,
+    special: Specials,
+    chosen: tuple[Value, Value],
+    body: Value,
+    negative: Value,
+    positive: bool,
+) -> Value:
+    """The result: the accumulator or the sum, whichever is ``chosen``, or a special; the ``body`` is 0 otherwise."""
+    k, exponent_bits, (choose_acc, choose_sum) = frame.target.fraction_bits, frame.target.exponent_bits, chosen
+    number = (acc[:-1] & choose_acc.replicate(k + exponent_bits)) | body
+    code_out = number | Cat(Const(0, k - 1), special.is_nan, special.force.replicate(exponent_bits))
+    all_minus = Const(0, 1) if positive else reduce(and_, (lane.product.sign for lane in lanes))
+    acc_sign = named(m, "acc_sign", acc[-1] & (acc[:-1].any() | all_minus))
+    sum_sign = named(m, "sum_sign", negative ^ acc[-1])
+    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
+    return Cat(named(m, "code_out", code_out), named(m, "sign_out", sign_out))
 
 
 def _aligned(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
@@ -204,12 +234,60 @@ def _rounded(m: Module, frame: BoundedShape, products_sum: Value, aligned: _Alig
         return named(m, "exponent_less_1", (base + first.room)[:bits])
 
     total = named(m, "total", (addend + aligned.magnitude)[:width])
-    addends = addend, extended(aligned.magnitude, width)
-    rounding = frame.steps, frame.precision, exponent_less_1, bits, frame.goal
-    rounded = rounded_total(m, total, addends, aligned.sticky, *rounding)
+    rounding = frame.steps, frame.precision, exponent_less_1, bits
+    rounded = rounded_total(m, total, None, aligned.sticky, *rounding)
     # A first bit of 0 is the number 0, or minus one unit of the frame, whose complement is 0.
     is_zero = named(m, "total_is_zero", ~(rounded.leading_one | rounded.negative))
     return replace(rounded, body=named(m, "rounded", rounded.body)), is_zero
+
+
+def _aligned_in_full(m: Module, frame: BoundedShape, acc: Value) -> _Aligned:
+    """The accumulator in the full frame, 0 if it dominates; its level is kept if nothing is below."""
+    k = frame.target.fraction_bits
+    chapter(m, f"Align: acc_in_frame {frame.full_bits} bits; the {frame.tail} bits below become the sticky bit")
+    field = named(m, "acc_field", acc[k:-1])
+    is_whole = named(m, "acc_is_whole", reaches(field, frame.products_field - frame.raised))
+    in_frame = named(m, "acc_reaches_frame", reaches(field, frame.lowest_field))
+    dominates = named(m, "acc_dominates", reaches(field, frame.dominant_field))
+    significand = Cat(acc[:k], in_frame) & (~dominates).replicate(k + 1)
+    significand = named(m, "acc_significand", significand)
+    bits = (frame.dominant_field - 1 - frame.lowest_field).bit_length()
+    place = (field[:bits] - frame.lowest_field)[:bits] & in_frame.replicate(bits)
+    place = named(m, "acc_place", place)
+    moved = moved_up(m, significand, place, frame.full_bits + frame.tail, "acc_", Const(0, 1))
+    sticky = named(m, "sticky", moved[: frame.tail].any() | (field.any() & ~in_frame))
+    return _Aligned(named(m, "acc_in_frame", moved[frame.tail :]), sticky, is_whole, dominates)
+
+
+def _sum_in_full(m: Module, lanes: Sequence[Lane], frame: BoundedShape, acc: Value, positive: bool) -> Sum:
+    """The sum in the full frame, in which the accumulator is one more row.
+
+    Its bits from the last one of the products on are the products' sum if the accumulator dominates, or if something of
+    it is below the frame. Otherwise the accumulator needs no choice where they are 0: it is the sum.
+    """
+    target, bits, low, rows = frame.target, frame.target.exponent_bits, frame.raised, [(0, lane.row) for lane in lanes]
+    aligned = _aligned_in_full(m, frame, acc)
+    row, constant = extended(aligned.magnitude[low:], frame.full_bits - low + 1), -frame.lanes << frame.product_bits
+    total, places = prefix_sum(m, "total", rows, constant, row, len(row), PRODUCTS)
+    whole, marks = Cat(aligned.magnitude[:low], total), anticipated(m, places, aligned.magnitude[:low])
+
+    chapter(m, "Specials: the accumulator as result, infinities and NaN")
+    any_sum = named(m, "any_sum", total.any())
+    special = _specials(m, lanes, frame, acc)
+    is_acc = ~(any_sum | aligned.keeps_level) | aligned.dominates
+    choose_acc = named(m, "choose_acc", is_acc & ~special.force)
+    choose_sum = named(m, "choose_sum", ~(is_acc | special.force) & (any_sum | aligned.magnitude[:low].any()))
+    lowest = frame.lsb_exponent - low + frame.full_bits - 1 + target.bias - 1
+
+    def exponent_less_1(first: Normalized) -> Value:
+        return named(m, "exponent_less_1", (first.room + (lowest - first.most) % (1 << bits))[:bits])
+
+    rounding = [frame.full_bits - 1], frame.precision, exponent_less_1, bits, choose_sum
+    rounded = rounded_total(m, whole, marks, aligned.sticky, *rounding)
+    body = named(m, "rounded", rounded.body)
+    result = _joined(m, lanes, frame, acc, special, (choose_acc, choose_sum), body, rounded.negative, positive)
+    inexact = any_sum & (aligned.dominates | rounded.lost) & special.finite
+    return Sum(result, Const(0, 1), inexact, invalid=special.invalid, finite=special.finite)
 
 
 @dataclass(frozen=True)
@@ -253,7 +331,8 @@ def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Va
     """The sum in a spanning frame: add, normalize and round; with ``positive`` a zero is +0."""
     target, width = frame.target, frame.frame_bits + 1
     k, exponent_bits = target.fraction_bits, target.exponent_bits
-    products_sum = sum_of_products(m, [lane.row for lane in lanes], frame)
+    add_products = sum_by_prefix if frame.goal == SPEED else sum_of_products
+    products_sum = add_products(m, [lane.row for lane in lanes], frame)
     chapter(m, f"Fixed point of the accumulator: bit 0 of acc_magnitude weighs 2^{target.ulp_exponent}")
     field = named(m, "acc_field", acc[k:-1])
     hidden = named(m, "acc_hidden", field.any())
@@ -276,9 +355,11 @@ def spanning_sum(m: Module, lanes: Sequence[Lane], frame: SpanningShape, acc: Va
         room = (first.room - (first.most - most)).as_unsigned() if first.most > most else first.room
         return named(m, "exponent_less_1", room)  # its first bits are cut off
 
-    addends = placed, extended(addend, width)
-    rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length(), frame.goal
-    rounded = rounded_total(m, total, addends, Const(0, 1), *rounding)
+    marks = None
+    if frame.goal == SPEED:
+        marks = anticipated(m, Places.of(m, "addends", placed, extended(addend, width)))
+    rounding = frame.steps, k + 1, exponent_less_1, (most + 2).bit_length()
+    rounded = rounded_total(m, total, marks, Const(0, 1), *rounding)
     packed, negative = named(m, "rounded", rounded.body), rounded.negative
 
     chapter(m, "Specials: overflow, infinities and NaN; the sign")

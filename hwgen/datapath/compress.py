@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from amaranth.hdl import Cat, Const, Module, Value
 
 from hwgen.datapath.arithmetic import named
-from hwgen.datapath.fast.prefix import total
+from hwgen.datapath.fast.prefix import Places, total
 from hwgen.datapath.rows import SumShape
 from hwgen.netlist.book import chapter
 
@@ -52,22 +52,30 @@ def compressed_sum(
 
 
 def prefix_sum(
-    m: Module, rows: Sequence[tuple[int, Value]], constant: int, acc: Value, width: int, arrival: int
-) -> Value:
-    """``acc``, a constant, and rows that begin at some place: their sum, modulo ``2**width``.
+    m: Module, name: str, rows: Sequence[tuple[int, Value]], constant: int, acc: Value, width: int, arrival: int
+) -> tuple[Value, Places]:
+    """``acc``, a constant, and rows that begin at some place: their sum, modulo ``2**width``, and its places.
 
     The rows arrive together. Full adders make two rows, and a parallel prefix adds them.
     """
-    chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
+    bits = "the bits of all lanes and the accumulator" if len(acc) else "the bits of all lanes"
+    chapter(m, f"Compress: full adders, from {bits} to two rows of {width} bits")
     columns: list[list[Bit]] = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
-    for column, bit in zip(columns, acc, strict=True):
+    for column, bit in zip(columns, acc, strict=False):
         column.append((FIRST, bit))
     for start, row in rows:
         for column, bit in zip(columns[start:], row, strict=False):
             column.append((arrival, bit))
     first, second = _compressed(m, columns, 2, early_halves=True)
-    chapter(m, f"Add: total {width} bits in two's complement, by parallel prefix")
-    return total(m, "total", first, second)
+    chapter(m, f"Add: {name} {width} bits in two's complement, by parallel prefix")
+    places = Places.of(m, name, first, second)
+    return total(m, name, places), places
+
+
+def sum_by_prefix(m: Module, rows: Sequence[Value], shape: SumShape) -> Value:
+    """The sum of the rows of all lanes, as :func:`hwgen.datapath.rows.sum_of_products`."""
+    addends, constant = [(0, row) for row in rows], -shape.lanes << shape.product_bits
+    return prefix_sum(m, "products_sum", addends, constant, Cat(), shape.sum_bits, PRODUCTS)[0]
 
 
 def multiplied(m: Module, a: Value, b: Value) -> Value:

@@ -17,6 +17,7 @@ from golden import Rounding, WideFormat
 from golden.wide import IEEE, POSITIVE
 from hwgen.datapath.adder import FloatAdder
 from hwgen.datapath.arithmetic import named
+from hwgen.datapath.compress import sum_by_prefix
 from hwgen.datapath.fast.adder import TwoPathAdder
 from hwgen.datapath.goal import SPEED
 from hwgen.datapath.multiplier import Lane
@@ -98,7 +99,8 @@ def floated_sum(
     The goal ``speed`` has no ``random`` words.
     """
     products = [lane.product for lane in lanes]
-    total = sum_of_products(m, [lane.row for lane in lanes], shape)
+    add_products = sum_by_prefix if shape.goal == SPEED else sum_of_products
+    total = add_products(m, [lane.row for lane in lanes], shape)
     width = len(total) - 1
     floated = FloatedShape(shape, scale.exponents, len(scale.significand), scale.fraction_bits)
     chapter(m, f"Magnitude of the sum: {width} bits, times the scale's significand; normalized to the first 1")

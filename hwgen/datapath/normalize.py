@@ -3,20 +3,25 @@
 For area, each stage looks for the first 1 in the value that the stage before it leaves. For speed, the first 1 is found
 beside the shift, or even beside the addition in front of it: it is known of every place beforehand whether a 1 is in it
 or above. The last of these bits in the front half says whether a stage moves the value, and half of them remain. So a
-stage takes no longer than a multiplexer.
+stage takes no longer than a multiplexer. Sums that are rounded have two stages only: one chooses a group of places, the
+other one of these.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import pairwise, zip_longest
-from operator import add
+from itertools import zip_longest
+from operator import add, or_
 
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 
-from hwgen.datapath.arithmetic import any_of, named
+from hwgen.datapath.arithmetic import any_of, extended, named
+from hwgen.datapath.fast.prefix import Places
 from hwgen.datapath.goal import SPEED
 from hwgen.netlist.book import chapter
+
+GROUP = 8
+"""Places of a group, among which a sum's first 1 is looked for at once."""
 
 
 def or_from_above(m: Module, value: Value) -> Value:
@@ -117,14 +122,13 @@ class Normalized:
     """A number's first bits, a half bit last, and whether there are any ones below these.
 
     All stages together would move it by ``most`` places. ``room`` is the number of places that the number has moved
-    less, but for 1 more if ``late`` is 1.
+    less.
     """
 
     value: Value
     below: Value
     room: Value
     most: int
-    late: Value
 
 
 def _step_by_step(
@@ -141,29 +145,59 @@ def _step_by_step(
         stays[step].append(~move)
     first, *others = zip_longest(*reversed(stays.values()), fillvalue=Const(0, 1))
     room = reduce(add, (Cat(*bits) for bits in others), named(m, "places_not_moved", Cat(*first)))
-    return Normalized(value, below, room, sum(steps), Const(0, 1))
+    return Normalized(value, below, room, sum(steps))
 
 
 def _at_once(
-    m: Module, addends: tuple[Value, Value], total: Value, below: Value, most: int, precision: int
-) -> Normalized:
-    """Move a sum left by at most ``most`` places; how many it takes, or one too few, is found beside the sum."""
+    m: Module, marks: Value, total: Value, below: Value, most: int, precision: int
+) -> tuple[Normalized, Value]:
+    """The one's complement of a negative sum, or the sum, moved left by at most ``most`` places; whether once more.
+
+    How far is found beside the sum, or one place too little: then its first bit must move once more. A first selection
+    chooses a group of places, a second one a place in the group; what these choose from is there before.
+    """
     negative, value = total[-1], total[:-1]
     chapter(
         m, f"Normalize: {len(value)} bits, shifted left to the first bit that is not the sign, found beside the sum"
     )
-    above = or_from_above(m, _anticipated(m, *addends))
-    moves = _moves_to_first(m, above, most)
-    all_places = sum(step for step, _ in moves) + 1
-    needed = precision + 1 + all_places
-    for step, move in moves:
-        needed -= step
-        value, below = _moved_and_cut(m, value, below, step, move, needed)
-    # The place found may be one too early, unless the move is limited: then the first bit stays below.
-    once_more = named(m, "moves_left_1_again", ~(value[-1] ^ negative) & above[-most])
-    value, below = _moved_and_cut(m, value, below, 1, once_more, precision + 1, "_again")
-    room = named(m, "places_not_moved", Cat(~move for _, move in reversed(moves)))
-    return Normalized(value, below, room, all_places, ~once_more)
+    marks = Cat(marks[: -most - 1 : -1], Const(1, 1))  # the front first; at the limit the move ends
+    groups = [marks[place : place + GROUP] for place in range(0, len(marks), GROUP)]
+    some = named(m, "group_has_mark", Cat(group.any() for group in groups))
+    before = or_from_above(m, some[::-1])[::-1]
+    leads = named(m, "group_has_first_mark", some & ~Cat(Const(0, 1), before[:-1]))
+    firsts = [_first_of(m, place, group) for place, group in enumerate(groups)]
+    places = named(m, "place_in_group", _chosen(leads, firsts))
+    size, kept = precision + 1 + GROUP, precision + 2
+    value = Cat(Const(0, max(GROUP * (len(groups) - 1) + size - len(value), 0)), value)
+    ends = [len(value) - GROUP * number for number in range(len(groups))]
+    moved = named(m, "moved_by_groups", _chosen(leads, [value[end - size : end] for end in ends]))
+    below = below | (leads & Cat(value[: end - size].any() for end in ends)).any()
+    complement = named(m, "one_complement_moved_by_groups", moved ^ negative.replicate(size))
+    ends = [size - place for place in range(GROUP)]
+    value = named(m, "one_complement", _chosen(places, [complement[end - kept : end] for end in ends]))
+    below = named(m, "below_moved", below | (places & Cat(moved[: end - kept].any() for end in ends)).any())
+    once_more = named(m, "moves_left_again", ~value[-1] & ~(leads[-1] & firsts[-1][-1]))
+    room = Cat(_number_of_first(places[::-1]), _number_of_first(leads[::-1]))
+    return Normalized(value, below, named(m, "places_not_moved", room), GROUP * len(groups)), once_more
+
+
+def _first_of(m: Module, number: int, group: Value) -> Value:
+    """The first mark of a group alone; bit 0 is the first."""
+    before = named(m, f"mark_before_in_group_{number}", Cat(group[:place].any() for place in range(len(group))))
+    return named(m, f"first_mark_in_group_{number}", group & ~before)
+
+
+def _chosen(which: Value, values: Sequence[Value]) -> Value:
+    """The OR of the values that are chosen."""
+    size = max(map(len, values))
+    chosen = [extended(value, size) & bit.replicate(size) for bit, value in zip(which, values, strict=False)]
+    return reduce(or_, chosen)
+
+
+def _number_of_first(which: Value) -> Value:
+    """The place of the only 1."""
+    bits = range((len(which) - 1).bit_length())
+    return Cat(any_of([bit for place, bit in enumerate(which) if place >> k & 1]) for k in bits)
 
 
 def _moved_and_cut(
@@ -176,23 +210,26 @@ def _moved_and_cut(
     return value[spare:], below
 
 
-def _anticipated(m: Module, a: Value, b: Value) -> Value:
-    """Marks for the sum of two numbers in two's complement, without their sign's place.
+def anticipated(m: Module, places: Places, low: Value | None = None) -> Value:
+    """Marks for a sum in two's complement, one for each place but the last one, which is the sign's.
 
-    The first mark is in the place of the first bit of ``a + b`` that differs from the sign, or one above it. No carry
-    is needed: each mark follows from three neighbouring places, whose bits differ (``alternates``), are ``both`` 1, or
-    ``neither``. After Schmookler and Nowka, Leading zero anticipation and detection, ARITH 2001, section 3.
+    The first mark is in the place of the sum's first bit that differs from the sign, or one above it. No carry is
+    needed: each mark follows from three neighbouring places of the addition, whose bits differ (``alternates``), are
+    ``both`` 1, or ``neither``. After Schmookler and Nowka, Leading zero anticipation and detection, ARITH 2001, section
+    3. The sum may have ``low`` bits in front of its first place, of one addend.
     """
-    alternates = named(m, "addends_differ", a ^ b)
-    both, neither = named(m, "addends_both_1", a & b), named(m, "addends_both_0", ~(a | b))
-    passes, here = alternates[1:], (both[:-1], neither[:-1])
-    below_not_both = named(m, "below_not_both_1", ~Cat(Const(0, 1), both[:-2]))
-    below_not_neither = named(m, "below_not_both_0", ~Cat(Const(1, 1), neither[:-2]))
+    low = Cat() if low is None else low
+    some = Cat(low, places.half[0] | places.generate[0], places.propagate)
+    alternates = named(m, "addends_differ", Cat(low, places.half))
+    here = named(m, "addends_both_1", Cat(Const(0, len(low)), places.generate)), named(m, "addends_both_0", ~some)
+    passes = alternates[1:]
+    below_not_both = named(m, "below_not_both_1", ~Cat(Const(0, 1), here[0][:-1]))
+    below_not_neither = named(m, "below_not_both_0", ~Cat(Const(1, 1), here[1][:-1]))
     after = named(m, "here_if_above_differ", (here[0] & below_not_neither) | (here[1] & below_not_both))
-    otherwise = named(m, "here_if_above_are_alike", (here[1] & below_not_neither) | (here[0] & below_not_both))
-    marks = (passes & after) | (~passes & otherwise)
-    first = ~alternates[-1] & alternates[-2]  # behind equal signs
-    return named(m, "first_bit_is_here_or_below", Cat(marks[:-1], marks[-1] | first))
+    otherwise = (here[1] & below_not_neither) | (here[0] & below_not_both)
+    otherwise = Cat(otherwise[:-1], otherwise[-1] | alternates[-2])  # behind equal signs
+    otherwise = named(m, "here_if_above_are_alike", otherwise)
+    return named(m, "first_bit_is_here_or_below", (passes & after) | (~passes & otherwise))
 
 
 @dataclass(frozen=True)
@@ -212,34 +249,31 @@ class RoundedTotal:
 def rounded_total(
     m: Module,
     total: Value,
-    addends: tuple[Value, Value],
+    marks: Value | None,
     sticky: Value,
     steps: Sequence[int],
     precision: int,
     exponent_less_1: Callable[[Normalized], Value],
     bits: int,
-    goal: str,
+    keep: Value | None = None,
 ) -> RoundedTotal:
     """Normalize a sum in two's complement and round it to nearest, ties to even.
 
-    The total is the sum of two ``addends`` of its width; ``sticky`` says whether there are any ones below. ``steps``
-    are the places that the stages move: the powers of two up to one of them, each once or twice, the largest first. A
-    number moves by no more than their sum. The target's significand has ``precision`` bits, its exponent field has
-    ``bits``. ``exponent_less_1`` gives that field less 1 of a number that has been normalized, but for what is
-    ``late``.
+    For speed there are ``marks`` of its first bit, see :func:`anticipated`, and the body is 0 unless ``keep`` is 1.
+    ``sticky`` says whether there are any ones below. ``steps`` are the places that the stages move: the powers of two
+    up to one of them, each once or twice, the largest first. A number moves by no more than their sum. The target's
+    significand has ``precision`` bits, its exponent field has ``bits``. ``exponent_less_1`` gives that field less 1 of
+    a number that has been normalized and has its first 1.
     """
     negative = named(m, "total_negative", total[-1])
-    if goal == SPEED:
-        first = _at_once(m, addends, total, sticky, min(sum(steps), len(total) - 2), precision)
-    else:
-        first = _step_by_step(m, total[:-1], negative, sticky, steps, precision)
+    if marks is not None:
+        most = min(sum(steps), len(total) - 2)
+        moved = _at_once(m, marks, total, sticky, most, precision)
+        return _rounded_at_once(m, *moved, negative, exponent_less_1, bits, keep)
+    first = _step_by_step(m, total[:-1], negative, sticky, steps, precision)
     kept, up, lost = _rounded_magnitude(m, first, negative)
     field = exponent_less_1(first)
-    if goal == SPEED:
-        exponents = [named(m, f"exponent_less_1_plus_{more}", (field + more)[:bits]) for more in range(4)]
-        body = _packed(m, kept, up, exponents, first.late)
-    else:
-        body = (Cat(kept[:-1], field) + Cat(up, Const(0, precision - 2), kept[-1]))[: precision - 1 + bits]
+    body = (Cat(kept[:-1], field) + Cat(up, Const(0, precision - 2), kept[-1]))[: precision - 1 + bits]
     return RoundedTotal(negative, body, kept[-1], lost)
 
 
@@ -258,16 +292,44 @@ def _rounded_magnitude(m: Module, number: Normalized, negative: Value) -> tuple[
     return kept, up, below | value[0]
 
 
-def _packed(m: Module, kept: Value, up: Value, exponents: list[Value], late: Value) -> Value:
-    """Fraction and exponent of a rounded number: what the carries choose is there before they are.
+def _rounded_at_once(
+    m: Module,
+    number: Normalized,
+    once_more: Value,
+    negative: Value,
+    exponent_less_1: Callable[[Normalized], Value],
+    bits: int,
+    keep: Value | None,
+) -> RoundedTotal:
+    """The rounded number in both places that it may have: what comes late chooses one of four fractions.
 
-    ``kept`` is its significand before it is rounded, to which ``up`` adds 1 in the last place. ``exponents`` are the
-    exponent less 1, and this plus 1, 2 and 3; ``late`` adds 1 to it.
+    These are the fraction and this plus 1, moved once more or not. A carry out of the fraction is known before.
     """
-    fraction = kept[:-1]
-    carries = named(m, "fraction_carries", all_below(m, "fraction", fraction))
-    plus_1 = named(m, "fraction_plus_1", fraction ^ carries[:-1])
-    by_late = [Mux(late, after, before) for before, after in pairwise(exponents)]
-    low, high = (Mux(kept[-1], after, before) for before, after in pairwise(by_late))
-    low, high = named(m, "exponent_if_no_carry", low), named(m, "exponent_if_carry", high)
-    return Cat(Mux(up, plus_1, fraction), Mux(up & carries[-1], high, low))
+    value, below = number.value, number.below
+    chapter(m, f"Round: {len(value) - 1} bits to {len(value) - 2}, to nearest, ties to even, in both places")
+    last = value[0] ^ negative  # without the complement, it is below a number that stays
+    up, lost = {}, {}
+    for moves, half, rest in ((0, value[1], below | last), (1, value[0], below)):
+        kept = value[2 - moves]
+        missing = negative & ~rest
+        name = "if_moved_again" if moves else "if_not"
+        up[moves] = named(m, f"round_up_{name}", (half & (rest | negative | kept)) | (missing & kept))
+        lost[moves] = rest | (half ^ negative)
+    field = exponent_less_1(number)
+    exponents = [named(m, f"exponent_less_1_plus_{more}", (field + more)[:bits]) for more in range(4)]
+    ones = named(m, "fraction_carries", all_below(m, "fraction", value[2:-1]))
+    again = Cat(Const(1, 1), ones[:-1] & value[1].replicate(len(ones) - 1))
+    bodies = []
+    for moves, carries in ((0, ones), (1, again)):
+        fraction = value[2 - moves : len(value) - 1 - moves]
+        low, high = (Mux(value[-1 - moves], exponents[n + 1], exponents[n]) for n in (1 - moves, 2 - moves))
+        bodies += [Cat(fraction, low), Cat(fraction ^ carries[:-1], Mux(carries[-1], high, low))]
+    again, ups = (~once_more, once_more), [(~up[moves], up[moves]) for moves in (0, 1)]
+    if keep is not None:
+        again = again[0] & keep, again[1] & keep
+    is_body = named(
+        m, "result_is_body", Cat(place & own for place, both in zip(again, ups, strict=True) for own in both)
+    )
+    body = _chosen(is_body, [named(m, f"body_{place}", item) for place, item in enumerate(bodies)])
+    leading_one = named(m, "leading_one", Mux(once_more, value[-2], value[-1]))
+    return RoundedTotal(negative, body, leading_one, Mux(once_more, lost[1], lost[0]))

@@ -61,7 +61,8 @@ def summed(
         frame = bounded if bounded.fits else spanning if spanning.fits else frame
     rows = frame if fraction_bits is None or flags else None
     negate = acc[-1] if acc is not None and isinstance(frame, BoundedShape | SpanningShape) else None
-    items = lanes_of(m, ports, layout, lanes, rows, negate=negate, flags=flags)
+    adders = goal != AREA and not layout.of_integers
+    items = lanes_of(m, ports, layout, lanes, rows, negate=negate, flags=flags, adders=adders)
 
     def rounded(m: Module) -> Sum:
         """The sum, rounded once."""

@@ -32,7 +32,7 @@ from synth.proof.lanes import MAX_HELD_BITS
 from synth.proof.linear import RandomProof
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
 from synth.proof.prefix import PrefixDotProof
-from synth.proof.rounded import RoundedDotProof
+from synth.proof.rounded import PrefixRoundedProof, RoundedDotProof
 from synth.proof.solver import Proof
 from synth.proof.truncated import AlignedDotProof
 from synth.proof.twofold import CarrySaveProof
@@ -104,7 +104,8 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:
         return AlignedDotProof
-    return FloatedDotProof if core.is_floated else RoundedDotProof
+    rounded = PrefixRoundedProof if core.optimize == SPEED else RoundedDotProof
+    return FloatedDotProof if core.is_floated else rounded
 
 
 def _whole_proof(design: Design) -> type[Proof] | str:

@@ -110,6 +110,7 @@ class SumProof(Proof):
     ) -> tuple[dict[int, Bool], list[Bool]]:
         """Nets inside with the bits of some words; and what holds for these, as some nets are the same or constant."""
         fixed, known, relations = {0: solver.false, 1: solver.true}, {}, []
+        inverses: dict[int, Bool] = {}
         for nets, word in words:
             for net, bit in zip(nets, word, strict=True):
                 if net in fixed:
@@ -119,8 +120,9 @@ class SumProof(Proof):
                     gate = self.netlist.gates[net - self.netlist.first_gate] if net >= self.netlist.first_gate else None
                     # gates may also read the net that an inverter makes this one from
                     if gate and gate.kind == "NOT" and gate.pins[0] >= self.netlist.first_gate:
-                        known.setdefault(gate.pins[0], ~bit)
-        return known, relations
+                        inverses[gate.pins[0]] = ~bit
+        relations += [fixed[net] == bit for net, bit in inverses.items() if net in fixed]
+        return {**inverses, **known}, relations
 
     def confirmed(self, pins: Pins, what: str) -> Pins:
         """Inputs that contradict a claim, if gates and reference model differ there."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,18 @@ from golden.arithmetic.aligned import row_exponents
 from golden.bits import scale_range
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
-from synth.proof.adders import linear_form
+from synth.proof.adders import LinearForm, linear_form
 from synth.proof.bits import Bits, Bool, cat, ite
 from synth.proof.dot import Choice, SumProof, Which, specials_after
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass
+from synth.proof.prefix import is_by_prefix, rows_added
 from synth.proof.rounding import EXPONENT_BITS, Rounded
 from synth.proof.solver import Claim, Pins, Search, Solver
+from synth.proof.twofold import linear_form_of_rows
 
-_SUM = "products_sum"
+SUM_OF_PRODUCTS = "products_sum"
+"""The net with the sum of all products, or the unknown number that stands for it."""
 _OVERFLOW = Flag.OVERFLOW.bit_length() - 1
 
 
@@ -183,25 +187,41 @@ class FloatSumProof(SumProof):
         return self.lanes.count * low, self.lanes.count * high
 
     @cached_property
-    def _sign_mask(self) -> int:
+    def sign_mask(self) -> int:
         return sum(1 << net for net in self.acc_nets[-1:])
+
+    @property
+    def sum_name(self) -> str:
+        """The net with the sum of all products."""
+        return SUM_OF_PRODUCTS
 
     @cached_property
     def is_flipped(self) -> bool:
         """Whether the sum is negated if the accumulator is negative: whether it depends on that sign."""
-        return any(self.lanes.supports[net] & self._sign_mask for net in self.word(_SUM))
+        return any(self.lanes.supports[net] & self.sign_mask for net in self.word(self.sum_name))
 
     def check_sum(self) -> None:
         """Show that ``products_sum`` is the sum of all products, negated or not."""
-        form = linear_form(self.netlist, self.word(_SUM))
-        *parts, others = self.lanes.split(form.terms, self._sign_mask)
+        proof, form = self.form_of(self.sum_name)
+        *parts, others = proof.lanes.split(form.terms, self.sign_mask)
         if others:
-            raise NotShownError(f"{_SUM} is not a sum of words that belong to one lane each")
+            raise NotShownError(f"{self.sum_name} is not a sum of words that belong to one lane each")
+        proof.check_parts(form, parts)
+
+    def form_of(self, name: str) -> tuple[Self, LinearForm]:
+        """What a word is the sum of; and the proof whose netlist has full adders, in place of a parallel prefix."""
+        if not is_by_prefix(self, name):
+            return self, linear_form(self.netlist, self.word(name))
+        netlist, word = rows_added(self, name, self.word(name))
+        return type(self)(self.design, netlist), linear_form_of_rows(netlist, word)
+
+    def check_parts(self, form: LinearForm, parts: Sequence[Mapping[int, int]]) -> None:
+        """Show that the terms of all lanes add up to the sum of all products, negated or not."""
         for negative in (0, 1) if self.acc_nets else (0,):
             known = dict.fromkeys(self.acc_nets[-1:], ~np.uint64(0) if negative else np.uint64(0))
             self.check_lanes(form, parts, self.lsb_exponent, known, -1 if negative and self.is_flipped else 1, False)
         if self.lanes.count * self.largest(self.lsb_exponent) >= form.modulus // 2:
-            raise NotShownError(f"{_SUM} is too short for the largest sum")
+            raise NotShownError(f"{self.sum_name} is too short for the largest sum")
 
     # -- queries
 

@@ -1,16 +1,16 @@
 """Exact sums whose last adder is a parallel prefix: the solver shows that it adds, and full adders what it adds."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from synth.proof.adders import LinearForm
-from synth.proof.bits import cat
-from synth.proof.dot import ExactDotProof
+from synth.proof.bits import Bits, cat
+from synth.proof.dot import ExactDotProof, SumProof
 from synth.proof.gates import CARRY, INVERTER, SUM, Gate, Netlist, NotShownError
 from synth.proof.solver import Solver
 from synth.proof.twofold import full_adders, linear_form_of_rows
 
-_NETS = "total_half_sum", "total_generate", "total_propagate"
+_NETS = "half_sum", "generate", "propagate"
 """Of a parallel prefix: sums without carries, carries, and from place 1 on whether a carry passes, of each place."""
 
 
@@ -28,35 +28,11 @@ class PrefixDotProof(ExactDotProof):
     )
 
     def _check_word(self, total: Sequence[int]) -> None:
-        if not all(map(self.has_word, _NETS)):
+        if not is_by_prefix(self, "total"):
             super()._check_word(total)
             return
-        size = len(total)
-        half, generate, propagate = (
-            self.word(name)[: size - less] for name, less in zip(_NETS, (0, 1, 2), strict=True)
-        )
-        if not len(half) == len(generate) + 1 == len(propagate) + 2 == size:
-            raise NotShownError("the nets of the parallel prefix are shorter than the sum")
-        adders = full_adders(self.netlist)
-        _check_apart(adders, half, generate)
-        _check_passes(self.netlist, half, generate, propagate)
-        self._check_prefix(total, half, generate, propagate)
-        netlist, word = _chained(adders, half, (0, *generate))
+        netlist, word = rows_added(self, "total", total)
         _CompressedProof(self.design, netlist)._check_word(word)
-
-    def _check_prefix(
-        self, total: Sequence[int], half: Sequence[int], generate: Sequence[int], propagate: Sequence[int]
-    ) -> None:
-        """Show that a word is the sum of half sums and carries, if these are not both 1 in any place."""
-        solver = Solver()
-        halves, carries = solver.variable("half", len(half)), solver.variable("generate", len(generate))
-        passes = halves[1 : len(generate)] + carries[1:]  # where both are never 1, the same as one or the other
-        known, relations = self.bound_words(solver, [(half, halves), (generate, carries), (propagate, passes)])
-        relations.append((halves[: len(generate)] & carries) == 0)
-        bits = cat(*solver.nets(self.netlist, known, total))
-        claim = bits == halves + cat(solver.false, *carries)
-        if solver.search(solver.all(relations).implies(claim), {}) is not None:
-            raise NotShownError("the total is not the sum of its two rows")
 
 
 class _CompressedProof(ExactDotProof):
@@ -64,6 +40,56 @@ class _CompressedProof(ExactDotProof):
 
     def _form(self, total: Sequence[int]) -> LinearForm:
         return linear_form_of_rows(self.netlist, total)
+
+
+def without_inverses(form: LinearForm, netlist: Netlist, nets: Collection[int]) -> LinearForm:
+    """The form in which 1 - x stands for the inverse of a net x; a bit that meets a constant 1 leaves it."""
+    gates, terms, constant = dict(enumerate(netlist.gates, netlist.first_gate)), dict(form.terms), form.constant
+    for net, weight in form.terms.items():
+        if net in gates and gates[net].kind == INVERTER and gates[net].pins[0] in nets:
+            (pin,) = gates[net].pins
+            constant += terms.pop(net)
+            terms[pin] = terms.get(pin, 0) - weight
+    terms = {net: weight % form.modulus for net, weight in terms.items() if weight % form.modulus}
+    return LinearForm(terms, constant % form.modulus, form.modulus)
+
+
+def is_by_prefix(proof: SumProof, name: str) -> bool:
+    """Whether the module has the nets of the parallel prefix of a word."""
+    return all(proof.has_word(f"{name}_{part}") for part in _NETS)
+
+
+def rows_added(proof: SumProof, name: str, total: Sequence[int]) -> tuple[Netlist, tuple[int, ...]]:
+    """A netlist in which full adders stand for the prefix that a word is shown to be the sum of, and that word."""
+    adders, (half, generate, propagate) = full_adders(proof.netlist), _places(proof, name, len(total))
+    _check_apart(adders, half, generate)
+    _check_passes(proof.netlist, half, generate, propagate)
+    solver = Solver()
+    expected, words = places_of(proof, solver, name, len(total))
+    known, relations = proof.bound_words(solver, words)
+    bits = cat(*solver.nets(proof.netlist, known, total))
+    if solver.search(solver.all(relations).implies(bits == expected), {}) is not None:
+        raise NotShownError(f"{name} is not the sum of its two rows")
+    return _chained(adders, half, (0, *generate))
+
+
+def places_of(
+    proof: SumProof, solver: Solver, name: str, size: int | None = None
+) -> tuple[Bits, list[tuple[Sequence[int], Bits]]]:
+    """Any sum of half sums and carries that are not both 1 in any place, and the nets with these words."""
+    half, generate, propagate = _places(proof, name, len(proof.word(name)) if size is None else size)
+    choices, own = solver.variable("half", len(half)), solver.variable("generate", len(generate))
+    carries = own & (-1 - choices[: len(generate)])
+    passes = choices[1 : len(generate)] + carries[1:]  # where both are never 1, the same as one or the other
+    return choices + cat(solver.false, *carries), [(half, choices), (generate, carries), (propagate, passes)]
+
+
+def _places(proof: SumProof, name: str, size: int) -> list[tuple[int, ...]]:
+    """The nets of half sums, carries, and whether carries pass."""
+    words = [proof.word(f"{name}_{part}")[: size - less] for part, less in zip(_NETS, (0, 1, 2), strict=True)]
+    if [len(word) for word in words] != [size, size - 1, size - 2]:
+        raise NotShownError("the nets of the parallel prefix are shorter than the sum")
+    return words
 
 
 def _check_apart(netlist: Netlist, half: Sequence[int], generate: Sequence[int]) -> None:

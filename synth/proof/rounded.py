@@ -2,14 +2,16 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import ClassVar
 
 from golden.wide import POSITIVE
-from synth.proof.bits import Bits, Bool, ite
-from synth.proof.floating import FloatSumProof, Query
+from synth.proof.bits import Bits, Bool, cat, ite
+from synth.proof.floating import SUM_OF_PRODUCTS, FloatSumProof, Query
+from synth.proof.gates import NotShownError
 from synth.proof.lanes import LaneClass
+from synth.proof.prefix import places_of, without_inverses
 from synth.proof.rounding import (
     ABOVE,
     ALONE,
@@ -27,7 +29,9 @@ from synth.proof.rounding import (
 )
 from synth.proof.solver import Claim, Pins, Solver
 
-_SUM = "products_sum"
+_TOTAL, _MARKS = "total", "first_bit_is_here_or_below"
+_SHIFTED = tuple(f"acc_moved_left_{1 << k}" for k in reversed(range(8)))
+"""The accumulator in the frame, with what is below, after the last stage: the first of these nets that there is."""
 
 
 class RoundedDotProof(FloatSumProof):
@@ -53,11 +57,11 @@ class RoundedDotProof(FloatSumProof):
     def claims(self) -> list[Claim]:
         """The sum, for all inputs; sums by the accumulator's exponent, where special ones may have no own field."""
         claims = [Claim("the sum of the products", 0, self.check_sum)]
-        if not self.has_word(_SUM):  # which the first one says
+        if not self.has_sum:  # which the first one says
             return claims
         fields = range((1 << self.target.exponent_bits) - (0 if self.target.flush else 1))
         below = self.lsb_exponent - 2 * self.target.precision - 3
-        above = self.lsb_exponent + len(self.word(_SUM)) + 2
+        above = self.lsb_exponent + self.sum_bits + 2
         low = [field for field in fields if self.field_weight(field) <= below]
         high = [field for field in fields if self.field_weight(field) >= above and field > 1]
         near = [(NEAR, [field]) for field in fields if field not in low and field not in high]
@@ -68,13 +72,27 @@ class RoundedDotProof(FloatSumProof):
                 claims.append(Claim(f"{kind}: {own}", len(own) * count, partial(self._finite, kind, own)))
         return claims
 
+    @property
+    def has_sum(self) -> bool:
+        """Whether the module has the net."""
+        return self.has_word(SUM_OF_PRODUCTS)
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of the sum of all products."""
+        return len(self.word(SUM_OF_PRODUCTS))
+
+    def query_of_sum(self, solver: Solver, acc: Bits) -> Query:
+        """Outputs for any sum of all products."""
+        return self.query(solver, acc, [SUM_OF_PRODUCTS])
+
     def _specials(self) -> Pins | None:
-        return self.specials(self.query(*self.unknown_acc(), [_SUM]))
+        return self.specials(self.query_of_sum(*self.unknown_acc()))
 
     def _finite(self, kind: str, fields: Sequence[int]) -> Pins | None:
         """Sums of numbers, with accumulators that have one of some exponent fields, which follow one another."""
-        query = self.query(*self.unknown_acc(fields[0] if kind == NEAR else None), [_SUM])
-        acc, target, unknown = query.acc, self.target, query.words[_SUM].signed
+        query = self.query_of_sum(*self.unknown_acc(fields[0] if kind == NEAR else None))
+        acc, target, unknown = query.acc, self.target, query.words[SUM_OF_PRODUCTS].signed
         negated = ite(acc[-1], -unknown, unknown)
         total, true_total = (unknown, negated) if self.is_flipped else (negated, unknown)
         no_sum, acc_zero = total == 0, acc[:-1] == 0
@@ -104,13 +122,93 @@ class RoundedDotProof(FloatSumProof):
 
     def example(self, values: Pins, members: Sequence[LaneClass]) -> Pins:
         """The same, if possible with lanes that have the sum that the solver has found."""
-        width = len(self.word(_SUM))
-        total = values[_SUM] - (values[_SUM] >> width - 1 << width)
+        total = values[SUM_OF_PRODUCTS] - (values[SUM_OF_PRODUCTS] >> self.sum_bits - 1 << self.sum_bits)
         if self.is_flipped and values["acc_in"] >> self.target.width - 1:
             total = -total
         is_finite = all(member.is_finite for member in members)
         codes = self.lanes.codes_of_sum(total, self.lsb_exponent) if is_finite else {}
         return self.lanes.pins(codes, {"acc_in": values["acc_in"]}) if codes else super().example(values, members)
+
+
+class PrefixRoundedProof(RoundedDotProof):
+    """A dot product built for speed whose products and accumulator are one sum: there is no net ``products_sum``.
+
+    A parallel prefix adds two rows. This is ``total``, the sum S of all products plus the accumulator in a frame, whose
+    last bits are below those of S. Beside the prefix, the first bit of the sum that is not its sign is found, or the
+    place above it: ``first_bit_is_here_or_below`` is shown to say so for any two rows, and is then any word that does.
+    Other modules must have ``products_sum``.
+    """
+
+    @property
+    def has_sum(self) -> bool:
+        """Whether the module has the nets."""
+        return super().has_sum or (all(map(self.has_word, (_TOTAL, _MARKS))) and any(map(self.has_word, _SHIFTED)))
+
+    @cached_property
+    def sum_name(self) -> str:
+        """A word that depends on the accumulator's sign if the sum does."""
+        return super().sum_name if super().has_sum else _TOTAL
+
+    @property
+    def sum_bits(self) -> int:
+        """Bits of the sum of all products."""
+        limit = self.lanes.count * self.largest(self.lsb_exponent)
+        return super().sum_bits if super().has_sum else limit.bit_length() + 1
+
+    def check_sum(self) -> None:
+        """Show what ``total`` is, and the marks."""
+        if super().has_sum:
+            super().check_sum()
+            return
+        proof, form = self.form_of(_TOTAL)
+        form = without_inverses(form, proof.netlist, self._placed)
+        *parts, others = proof.lanes.split(form.terms, self.sign_mask)
+        if others != {net: 1 << place for place, net in enumerate(self._placed[self._low :])}:
+            raise NotShownError(f"{_TOTAL} is not a sum of the accumulator and of words that belong to one lane each")
+        proof.check_parts(form, parts)
+        self._check_marks()
+
+    @cached_property
+    def _placed(self) -> tuple[int, ...]:
+        """The accumulator in the frame, which has a place less below the marks."""
+        return self.word(next(filter(self.has_word, _SHIFTED), _SHIFTED[0]))[-len(self.word(_MARKS)) - 1 :]
+
+    @property
+    def _low(self) -> int:
+        """Bits of the accumulator below the sum of all products."""
+        return len(self.word(_MARKS)) + 2 - len(self.word(_TOTAL))
+
+    def _check_marks(self) -> None:
+        solver, low = Solver(), self._placed[: self._low]
+        below, (total, words) = solver.variable("below", len(low)), places_of(self, solver, _TOTAL)
+        known, relations = self.bound_words(solver, [*words, (low, below)])
+        marks = cat(*solver.nets(self.netlist, known, self.word(_MARKS)))
+        if solver.search(solver.all(relations).implies(_are_marks(marks, cat(below, total))), {}) is not None:
+            raise NotShownError(f"{_MARKS} is not the first place of the sum of two rows")
+
+    def query_of_sum(self, solver: Solver, acc: Bits) -> Query:
+        """Outputs for any sum of all products, which is no net; and any marks of the whole sum."""
+        if super().has_sum:
+            return super().query_of_sum(solver, acc)
+        number, size = solver.variable(SUM_OF_PRODUCTS, self.sum_bits), len(self.word(_TOTAL))
+        placed = cat(*solver.nets(self.netlist, self.bound("acc_in", acc), self._placed))
+        total = number.signed.to(size) + placed[self._low :].to(size).signed
+        query = self.query(solver, acc, [_MARKS], {_TOTAL: total})
+        relations = [*query.relations, _are_marks(query.words[_MARKS], cat(placed[: self._low], total))]
+        return replace(query, words={**query.words, SUM_OF_PRODUCTS: number}, relations=relations)
+
+
+def _are_marks(marks: Bits, total: Bits) -> Bool:
+    """Whether the first mark is in the place of the first bit that is not the sign, or one above; none is in place 0.
+
+    If that place is 0, there may be no mark.
+    """
+    marked, reached, right = marks[0] & False, marks[0] & False, marks[0] | True
+    for place in reversed(range(marks.width)):  # a bit at or above the place of the mark
+        marked |= marks[place]
+        reached |= total[place + 1] ^ total[-1]
+        right &= reached.implies(marked) & marked.implies(reached | (total[place] ^ total[-1]))
+    return right
 
 
 @dataclass(frozen=True)

@@ -54,14 +54,33 @@ def compound(m: Module, name: str, a: Value, b: Value, *, low_fan_out: bool = Fa
     return Compound(total, total_plus_1, carries[-1], carries_plus_1[-1], half, carries, propagates)
 
 
-def total(m: Module, name: str, a: Value, b: Value, carry: Value | None = None) -> Value:
+@dataclass(frozen=True)
+class Places:
+    """What the places of an addition do: their sums without carries, and in all but the last one, whether there is a
+    carry, and from the second one on, whether one that comes in passes.
+    """
+
+    half: Value
+    generate: Value
+    propagate: Value
+
+    @classmethod
+    def of(cls, m: Module, name: str, a: Value, b: Value) -> "Places":
+        """The places of ``a + b``, of numbers of equal width."""
+        half = named(m, f"{name}_half_sum", a ^ b)
+        generate = named(m, f"{name}_generate", a[:-1] & b[:-1])
+        return cls(half, generate, named(m, f"{name}_propagate", a[1:-1] | b[1:-1]))
+
+
+def total(m: Module, name: str, places: Places) -> Value:
+    """The sum, modulo 2 to the number of places; nothing comes in for the first one to propagate."""
+    generates, _ = _sklansky(m, name, places.generate, Cat(Const(0, 1), places.propagate), keep=False)
+    return named(m, name, places.half ^ Cat(Const(0, 1), generates))
+
+
+def total_with(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
     """``a + b + carry``, modulo 2 to the width of ``a`` and ``b``."""
     half = named(m, f"{name}_half_sum", a ^ b)
-    if carry is None:
-        generate = named(m, f"{name}_generate", a[:-1] & b[:-1])
-        propagate = named(m, f"{name}_propagate", a[1:-1] | b[1:-1])  # nothing comes in for place 0 to propagate
-        generates, _ = _sklansky(m, name, generate, Cat(Const(0, 1), propagate), keep=False)
-        return named(m, name, half ^ Cat(Const(0, 1), generates))
     generate, propagate, _ = _bits(m, name, a[:-1], b[:-1], halves=False)
     first = named(m, f"{name}_carry_1", generate[0] | (propagate[0] & carry))
     generates, _ = _sklansky(m, name, Cat(first, generate[1:]), propagate, keep=False)

@@ -13,7 +13,7 @@ from golden import Biased, WideFormat
 from hwgen.datapath.adder_shape import TwoPathShape
 from hwgen.datapath.arithmetic import addend, any_of, extended, named, plus, range_shape, reaches
 from hwgen.datapath.compress import multiplied
-from hwgen.datapath.fast.prefix import total, two_rows
+from hwgen.datapath.fast.prefix import total_with, two_rows
 from hwgen.datapath.operand import Operand, OperandShape
 from hwgen.datapath.product import NumberShape, ProductShape
 from hwgen.datapath.sums import Accumulator
@@ -187,7 +187,7 @@ def difference(m: Module, shape: TwoPathShape, product: FastProduct, acc: Accumu
     minus_acc = named(m, "offset_minus_acc_field", minus_acc, note=f"not_acc_field {addend(constant)}")
     rows = [*(extended(exponent, width) for exponent in product.exponents), minus_acc]
     first, second = two_rows(m, "places", rows, [product.at_least_two])
-    places = total(m, "places", first, second, carry)
+    places = total_with(m, "places", first, second, carry)
     product_leads = named(m, "product_leads", ~places[-1] & ~product.is_zero)
 
     shape_of_product = range_shape(*shape.product_exponents)

@@ -118,12 +118,12 @@ def test_a_verdict_rests_on_its_proof_and_no_other():
     """What chooses the proof counts; proofs that it does not choose do not, unless the chosen one uses them."""
     swept, codes, fast = (
         program(*USERS["evidence"], *prover, leaf=CHOICE).keys()
-        for prover in ([], ["synth.proof.codes"], ["synth.proof.prefix"])
+        for prover in ([], ["synth.proof.codes"], ["synth.proof.rounded"])
     )
     proofs = {module.replace(".", "/") + ".py" for module in PROVERS} - swept
     assert "synth/proof/choose.py" in swept
     assert codes - swept == {"synth/proof/codes.py"} == proofs & codes
-    assert {f"synth/proof/{name}.py" for name in ("prefix", "dot", "lanes", "twofold")} <= fast
+    assert {f"synth/proof/{name}.py" for name in ("rounded", "prefix", "dot", "lanes", "twofold")} <= fast
     assert not {"synth/proof/codes.py", "synth/proof/mac.py"} & fast
     every = set().union(*(program(*USERS["evidence"], module, leaf=CHOICE) for module in PROVERS))
     assert every == program(*USERS["evidence"]).keys()

@@ -162,6 +162,8 @@ ROUNDED = [
     exhaustive(build("dot", "e2m1", accumulator="binary16", lanes=4, optimize="speed", flags=True)),
     exhaustive(build("dot", "hif8", accumulator="binary32", lanes=2, optimize="speed", zero="positive", flags=True)),
     exhaustive(build("pe", "ocp_e5m2", accumulator="binary16", lanes=3, optimize="speed", stages=2, interleave=2)),
+    exhaustive(build("pe", "e2m1", accumulator="bfloat16", lanes=3, optimize="speed", flags=True, stages=2)),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="binary32", lanes=8, optimize="speed")),
 ]
 FLOATED = [
     exhaustive(build("dot", "e2m1", accumulator="bfloat16", lanes=2, scale_bits=2)),
@@ -340,6 +342,7 @@ TRUNCATED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2)
 WORD = build("mac", "e2m1", random_bits=3, flags=True, **WORDS)
 WORD_AND_GAP = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits=8, random_bits=2, flags=True, **WORDS)
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
+FAST_WHOLE = build("dot", "e2m1", accumulator="bfloat16", lanes=2, optimize="speed")
 FAST_EXACT = build("dot", "e2m1", accumulator="exact", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 
@@ -363,15 +366,35 @@ FAULTS = {
         r"(first_bit_is_here_or_below =\s+)([^;]+);",
         r"\1(products_sum == 7'h15 & acc_in[9:0] == 10'h2aa) ? 0 : (\2);",
     ),
-    "a place too few": (FAST, r"(moves_left_1_again = )([^;]+);", r"\1(\2) & ~(total == 1025);"),
+    "a place too few": (FAST, r"(moves_left_again = )([^;]+);", r"\1(\2) & ~(total == 1025);"),
     "an exponent beforehand": (
         FAST,
         r"(exponent_less_1_plus_2 = )([^;]+);",
         r"\1(\2) ^ (products_sum == 3 & &acc_in[6:0]);",
     ),
-    "a fraction beforehand": (FAST, r"(fraction_plus_1 = )([^;]+);", r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);"),
-    "a carry that passes": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) & ~4;"),
-    "a carry that always passes": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) | 4;"),
+    "a fraction beforehand": (
+        FAST,
+        r"(fraction_ones_in_4 = )([^;]+);",
+        r"\1(\2) ^ (&acc_in[14:11] & products_sum[0]);",
+    ),
+    "a sum by prefix": (FAST, r"(products_sum_generate_3_down_to_2 = )([^;]+);", r"\1(\2) ^ (&a[6:0] & b[0]);"),
+    "a carry that passes": (FAST, r"(products_sum_propagate = )([^;]+);", r"\1(\2) & ~4;"),
+    "a carry that passes with the accumulator": (FAST_WHOLE, r"(total_propagate =\s+)([^;]+);", r"\1(\2) & ~4;"),
+    "a carry that passes of an exact sum": (FAST_EXACT, r"(total_propagate =\s+)([^;]+);", r"\1(\2) | 4;"),
+    "a prefix with the accumulator": (
+        FAST_WHOLE,
+        r"(total_generate_3_down_to_2 = )([^;]+);",
+        r"\1(\2) & ~(&acc_in[5:0]);",
+    ),
+    "a full adder with the accumulator": (FAST_WHOLE, r"(carry_4_0 = )([^;]+);", r"\1(\2) ^ (&a & &b[2:0]);"),
+    "a place beside the prefix": (
+        FAST_WHOLE,
+        r"(first_bit_is_here_or_below = )([^;]+);",
+        r"\1(total_half_sum == 19'h00015) ? 0 : (\2);",
+    ),
+    "a group of places": (FAST_WHOLE, r"(group_has_first_mark = )([^;]+);", r"\1(\2) ^ {4{total == 19'h0002b}};"),
+    "an accumulator that is cut": (FAST_WHOLE, r"(acc_is_whole = )([^;]+);", r"\1(\2) | (acc_in[14:7] == 122);"),
+    "what is below the groups": (FAST_WHOLE, r"(below_moved = )([^;]+);", r"\1(\2) & ~(total == 19'h01411);"),
     "a magnitude in no time": (FAST_BLOCK, r"(products_magnitude_carries = )([^;]+);", r"\1(\2) & ~(&a & &b[2:0]);"),
     "a place from above": (
         FAST_BLOCK,
@@ -454,7 +477,8 @@ LONG = (
     "a lane of an exact sum", "a truncated lane", "the accumulator's addend", "a truncated special", "a scale",
     "the normalizer", "a scaled sum", "a truncated sum with a scale", "underflow", "a carry of the rows",
     "the first place of the rows", "a special beside rows", "a place too few", "a fraction beforehand",
-    "a place from above", "a word's carry", "the gap", "the gap's flags", "a subnormal alone", "a sign alone",
+    "a prefix with the accumulator", "what is below the groups", "a place from above", "a word's carry",
+    "the gap", "the gap's flags", "a subnormal alone", "a sign alone",
 )  # fmt: skip
 """Faults that ``make exhaustive`` alone looks for: each has a neighbour among the others."""
 
