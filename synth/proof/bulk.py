@@ -64,8 +64,9 @@ class BulkDotProof(LeveledProof, NormalizedProof):
     def _check_largest(self) -> None:
         solver = Solver()
         choices, _, some, bounded, own = self.levels_of(solver, {})
-        if self.searched(choices, [some], bounded & own, {}) is not None:
-            raise NotShownError("largest_level is not the largest level")
+        if found := self.searched(choices, [some], bounded & own, {}):
+            pins = self.lanes.pins_of(found[1], self.scales.pins_of(0) or {})
+            raise NotShownError("largest_level is not the largest level", [pins])
 
     def _check_total(self) -> None:
         level = self.word(LEVEL)

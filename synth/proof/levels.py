@@ -19,9 +19,11 @@ from synth.proof.floating import FloatSumProof
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounding import EXPONENT_BITS
-from synth.proof.solver import Solver
+from synth.proof.solver import Pins, Solver
 
 LEVEL, TOTAL, COUNT = "largest_level", "total", "negative_rows"
+EACH = 20
+"""Wrong products of a lane, and products beside each of these, of which a counterexample is made."""
 
 
 class LeveledProof(FloatSumProof):
@@ -116,14 +118,29 @@ class LeveledProof(FloatSumProof):
                 kept = np.where((kept != exact) & (kept % 2 == 0), kept + np.copysign(1, exact), kept)
             addends = np.ldexp(kept, -places - self.lsb_exponent if is_framed else 0).astype(np.int64)
             rest = (values - np.where(negative & follows, -addends, addends)) % form.modulus
-            rest = rest[largest >= levels]
-            if (rest != rest[0]).any():
-                raise NotShownError(f"lane {lane} does not add some product as it is cut")
+            possible = np.flatnonzero(largest >= levels)
+            rest, wrong = rest[possible], possible[rest[possible] != np.median(rest[possible])]
+            if wrong.size:
+                some = wrong[:: max(wrong.size // EACH, 1)]
+                suspects = self._suspects(lanes, lane, [classes[place] for place in member[some]], largest[some])
+                raise NotShownError(f"lane {lane} does not add some product as it is cut", suspects)
             if addends[largest == self.top].any() and self.acc_exceeds:
                 raise NotShownError("the largest level is too small for some accumulators")
             constant += int(rest[0])
         if constant % form.modulus:
             raise NotShownError("the constants of all lanes do not add up to 0")
+
+    def _suspects(
+        self, lanes: Lanes, lane: int, members: Sequence[LaneClass], largest: NDArray[np.int64]
+    ) -> list[Pins]:
+        """Inputs with some products of a lane, beside products of another one that have the largest level."""
+        suspects, scale = [], self.scales.pins_of(0) or {}
+        for member, level in zip(members, largest.tolist(), strict=True):
+            others = np.flatnonzero(self.numbers & (self.levels == level))
+            for other in others[:: max(others.size // EACH, 1)].tolist():
+                codes = {(lane + 1) % lanes.count: lanes.products.pins(other), lane: member.pins}
+                suspects.append(lanes.pins(codes, scale))
+        return suspects
 
     @staticmethod
     def _weighted(

@@ -250,8 +250,9 @@ class AlignedDotProof(LeveledProof):
         solver, acc, _, known = self._unknown()
         choices, largest, some, bounded, own = self.levels_of(solver, known)
         claim = acc.allows(largest) & bounded & (acc.has(largest) | own)
-        if self.searched(choices, [acc.is_added, some], claim, {}) is not None:
-            raise NotShownError("largest_level is not the largest level")
+        if found := self.searched(choices, [acc.is_added, some], claim, {}):
+            pins = self.lanes.pins_of(found[1], self.scales.pins_of(0) or {})
+            raise NotShownError("largest_level is not the largest level", [pins])
 
     # -- parts 1 and 2
 

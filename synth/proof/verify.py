@@ -53,6 +53,9 @@ from synth.proof.unroll import parse_fed, parse_register, parse_step, random_nam
 STIMULI = 2000
 """Cases in which the gates are compared with the reference model, besides the proof."""
 
+SEARCHED = 200_000
+"""Cases among which a counterexample is looked for, where the proof does not go through."""
+
 SHOWN = 5
 """Largest number of counterexamples in the evidence of an evaluation."""
 
@@ -373,7 +376,7 @@ def prove(
             executor = processes(workers, (prover, subject.design, netlist))
             check.run(executor, _prove, judge)
         if evidence.verdict == EQUAL:  # a check of the proof itself
-            case = _difference(subject, netlist)
+            case = _difference(subject, netlist, STIMULI)
             require(case is None, f"the proof calls a module equal that is not: {case and case['sentence']}")
     except NotShownError as problem:
         _refute(subject, netlist, evidence, problem)
@@ -395,7 +398,7 @@ def counterexample(design: Design, pins: Pins, got: Pins) -> dict[str, Any]:
 
 def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: NotShownError) -> None:
     """Look for a counterexample among a proof's suspects and the reference model's stimuli; else it is unproved."""
-    case = _difference(subject, netlist, problem.cases)
+    case = _difference(subject, netlist, SEARCHED, problem.cases)
     if case is not None:
         evidence.verdict, evidence.counterexamples = DIFFERENT, [case]
         return
@@ -403,11 +406,11 @@ def _refute(subject: Subject, netlist: Netlist, evidence: Evidence, problem: Not
     evidence.method = f"there are too many inputs to enumerate, and the proof does not go through: {problem}"
 
 
-def _difference(subject: Subject, netlist: Netlist, suspects: Sequence[Pins] = ()) -> dict[str, Any] | None:
-    """The first case, of suspects and the reference model's stimuli, in which the gates differ from the model."""
+def _difference(subject: Subject, netlist: Netlist, count: int, suspects: Sequence[Pins] = ()) -> dict[str, Any] | None:
+    """The first case, of suspects and ``count`` stimuli of the reference model, in which gates and model differ."""
     model, rng = reference(subject.design), np.random.default_rng(list(subject.top.encode()))
     known = [{name: pins[name] for name in model.arguments} for pins in suspects]  # a step also has enable
-    for cases in filter(None, (known, model.near_stimuli(STIMULI, rng))):
+    for cases in filter(None, (known, model.near_stimuli(count, rng))):
         for pins, got, right in zip(cases, netlist.answers(cases), model.answers(cases), strict=True):
             if got != right:
                 return counterexample(subject.design, pins, got)

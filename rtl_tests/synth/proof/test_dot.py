@@ -495,6 +495,15 @@ def test_a_fault_is_found(fault):
         assert "the proof does not go through: " in evidence.method
 
 
+@pytest.mark.parametrize("accumulator", ["rvbna", exhaustive("aligned13")])
+@pytest.mark.parametrize("net", ["align_2__row", exhaustive("align_0__row")])
+def test_a_wrong_product_of_a_lane_has_a_counterexample(accumulator, net):
+    """The claim of a lane gives inputs that random ones do not hit: a pair of codes, beside a larger product."""
+    design, first = build("dot", "ocp_e4m3", accumulator=accumulator, lanes=4), 8 * int(net[6])
+    fault = behind(net, f"a[{first} +: 8] == 8'h5a & b[{first} +: 8] == 8'h31 & largest_level[0]")
+    assert check(design, broken(design, *fault)).verdict == DIFFERENT
+
+
 def split(name, width):
     """A word as single bits that have its name: edits of the module."""
     bits = "".join(f"  wire {name}_bit_{place} = {name}_v[{place}];\n" for place in range(width))
