@@ -54,13 +54,19 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
     """
     prover = _proof(design)
     if prover in (SplitMacProof, TwoPathMacProof) and (design.stages or not emitted):  # registers may split the nets
-        prover = _whole_proof(design)
+        whole = _whole_proof(design)
+        prover = prover if isinstance(whole, str) or _unknown(whole, design) else whole
     if isinstance(prover, str):
         return prover
+    unknown = _unknown(prover, design)
+    return f"{_TOO_MANY}, and the proof does not support the option {unknown[0]}" if unknown else prover
+
+
+def _unknown(prover: type[Proof], design: Design) -> list[str]:
+    """The options that a proof does not know."""
     around = (*PIPELINE, *GENERATOR, INTERLEAVE)  # netlists have no registers
     known = prover.knows.union(option.name for option in around)
-    unknown = [option for option in design.options if option not in known]
-    return f"{_TOO_MANY}, and the proof does not support the option {unknown[0]}" if unknown else prover
+    return [option for option in design.options if option not in known]
 
 
 def _proof(design: Design) -> type[Proof] | str:

@@ -224,13 +224,24 @@ def test_a_wrong_product_of_some_codes_is_found(goal, right, wrong):
 # -- modules without a proof -------------------------------------------------------------------------------------------
 
 
-def test_a_module_without_a_proof_is_unproved(tmp_path):
-    file = tmp_path / "wide_range.toml"
-    file.write_text(TAPERED)
-    module = users_own(build("mac", str(file), accumulator="binary32"))
+def test_a_module_without_a_proof_is_unproved():
+    module = users_own(build("quantizer", "e2m1", lanes=1))
     evidence = verify(module, module.netlist())
     assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
-    assert evidence.method == "some products are not binary32 numbers, so SMT-LIB's addition does not apply to them"
+    assert evidence.method.endswith("the proof supports blocks of two lanes or more only")
+
+
+def test_products_beyond_binary32_need_nets(tmp_path):
+    """SMT-LIB's addition does not apply to them, so a user's file is proved by the nets that it shares with ours."""
+    file = tmp_path / "wide_range.toml"
+    file.write_text(TAPERED)
+    design = build("mac", str(file), accumulator="binary32")
+    module = users_own(design)
+    assert verify(module, module.netlist()).verdict == EQUAL
+    renamed = users_own(design, texts([design])[design.name].replace("product__significand", "significand"))
+    evidence = verify(renamed, renamed.netlist())
+    assert (evidence.verdict, evidence.cases) == (UNPROVED, 0)
+    assert "the module has no net product__significand" in evidence.method
 
 
 @pytest.mark.exhaustive
