@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.bits import as_array
+from golden.bits import as_array, as_binary64
 from golden.catalog import get
 from golden.encode import FLOATS, bits_of
 from golden.formats import Format
@@ -109,7 +109,7 @@ def quantization_snr(name: str | Format, scale: ArrayLike = 1.0, distribution: s
     scales = as_array("scale", scale)
     if scales.dtype.kind not in "iuf":
         raise BadKind("scale", f"must be numbers, not {scales.dtype}")
-    scales = scales.astype(np.float64)
+    scales = as_binary64("scale", scales)
     outside = scales[~((scales >= 1 / _SCALE_LIMIT) & (scales <= _SCALE_LIMIT))]
     if outside.size:
         raise BadValue("scale", f"must be from 2**-500 to 2**500, not {outside[0]}")
@@ -345,14 +345,9 @@ def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
 def real_numbers(argument: str, x: ArrayLike) -> NDArray[np.float64]:
     """Numbers of any type, in binary64."""
     array = as_array(argument, x)
-    if array.dtype.kind in "SUcmM":
+    if array.dtype.kind in "SUcmM" or array.dtype.type is np.void:
         raise BadKind(argument, f"must be real numbers, not {array.dtype}")
-    try:
-        return array.astype(np.float64)
-    except OverflowError:
-        raise BadValue(argument, "must have no integer beyond the range of binary64") from None
-    except (TypeError, ValueError):
-        raise BadKind(argument, f"must be real numbers, not {array.dtype}") from None
+    return as_binary64(argument, array)
 
 
 def _bits(numbers: NDArray[np.float64]) -> NDArray[Any]:

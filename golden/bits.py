@@ -16,11 +16,27 @@ BLOCK = 1 << 14
 
 
 def as_array(argument: str, values: ArrayLike) -> NDArray[Any]:
-    """Convert to an array of any type; refuse ragged lists."""
+    """Convert to an array of any type; refuse ragged lists, masked numbers, and what fails to become an array."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise BadValue(argument, "must have no masked numbers: fill them, or leave them out")
     try:
         return np.asarray(values)
     except ValueError:
         raise BadKind(argument, f"must be an array, not {shown(values)}") from None
+    except (TypeError, RuntimeError) as error:  # of __array__: a tensor of another device, or with gradients
+        reason = " ".join(str(error).split())
+        raise BadKind(argument, f"must be an array, not {type(values).__name__}: {reason}") from error
+
+
+def as_binary64(argument: str, numbers: NDArray[Any]) -> NDArray[np.float64]:
+    """Convert to binary64; refuse what is no real number, and finite ones beyond its range."""
+    try:
+        with np.errstate(over="raise", under="ignore", invalid="ignore"):
+            return numbers.astype(np.float64)
+    except (OverflowError, FloatingPointError):
+        raise BadValue(argument, "must have no number beyond the range of binary64") from None
+    except (TypeError, ValueError):
+        raise BadKind(argument, f"must be real numbers, not {numbers.dtype}") from None
 
 
 def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from golden.bits import as_codes, look_up
-from golden.refusal import BadKind, BadValue, check_choice
+from golden.refusal import BadKind, BadValue, check_choice, is_integer
 from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, check_fields, check_values
 
@@ -311,7 +311,7 @@ class Format:
 
     def check_code(self, code: int) -> int:
         """Return a code as an integer; refuse other types and integers out of range."""
-        if isinstance(code, bool) or not isinstance(code, (int, np.integer)):
+        if not is_integer(code):
             raise BadKind("code", f"must be an integer, not {code!r}")
         if not 0 <= code < 1 << self.width:
             raise BadValue("code", f"must lie in 0 to {(1 << self.width) - 1:#x} for {self.name}, not {code:#x}")

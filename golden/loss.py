@@ -31,6 +31,8 @@ MOST_ITERATIONS = 1 << 31
 """Largest window, and most iterations since a change."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
+MOST_MEAN = MOST_DEVIATIONS = 2000
+"""Largest magnitudes of ``mean`` and ``deviations``: logarithms of numbers in binary64 are smaller."""
 
 
 @dataclass
@@ -85,16 +87,19 @@ class LossScale:
 
     def __post_init__(self, first: int | None) -> None:
         check_choice("rule", self.rule, RULES)
-        check_number("largest", self.largest, "positive and finite", lambda number: 0 < number < math.inf)
-        check_number("deviations", self.deviations, "a finite number", math.isfinite)
+        self.largest = check_number("largest", self.largest, "positive and finite", lambda x: 0 < x < math.inf)
+        allowed = f"a number from -{MOST_DEVIATIONS} to {MOST_DEVIATIONS}"
+        self.deviations = check_number("deviations", self.deviations, allowed, lambda x: abs(x) <= MOST_DEVIATIONS)
         check_integer("window", self.window, 1, MOST_ITERATIONS)
         check_integer("since", self.since, 0, MOST_ITERATIONS)
         check_integer("place", self.place, 0, len(WINDOWS) - 1)
         check_integer("increases", self.increases, 0, CHANGES - 1)
         check_integer("decreases", self.decreases, 0, CHANGES - 1)
         if self.mean is not None:
-            check_number("mean", self.mean, "a finite number or None", math.isfinite)
-        check_number("variance", self.variance, "a finite number from 0 on", lambda number: 0 <= number < math.inf)
+            allowed = f"a number from -{MOST_MEAN} to {MOST_MEAN}, or None"
+            self.mean = check_number("mean", self.mean, allowed, lambda x: abs(x) <= MOST_MEAN)
+        allowed = f"a number from 0 to {MOST_MEAN**2}"
+        self.variance = check_number("variance", self.variance, allowed, lambda x: 0 <= x <= MOST_MEAN**2)
         defaults = {BACKOFF: FIRST_BACKOFF, ADAPTIVE: FIRST_ADAPTIVE}
         self.exponent = defaults.get(self.rule, 0) if first is None else check_integer("first", first, -LIMIT, LIMIT)
 

@@ -86,7 +86,8 @@ def shown(value: object) -> str:
 def check_number(argument: str, value: object, allowed: str, accepts: Callable[[float], bool]) -> float:
     """Return a real number that ``accepts`` is true of; refuse any other value, and say what is ``allowed``."""
     problem = f"must be {allowed}, not {shown(value)}"
-    if isinstance(value, (str, bytes, bool, np.bool_, np.complexfloating)):
+    is_array = isinstance(value, np.ndarray) and (value.ndim > 0 or isinstance(value, np.ma.MaskedArray))
+    if is_array or isinstance(value, (str, bytes, bool, np.bool_, np.complexfloating, np.datetime64, np.timedelta64)):
         raise BadKind(argument, problem)
     try:
         number = float(value)  # type: ignore[arg-type]
@@ -99,15 +100,21 @@ def check_number(argument: str, value: object, allowed: str, accepts: Callable[[
     return number
 
 
+def is_integer(value: object) -> bool:
+    """Whether a value is an integer; booleans and durations, to NumPy integers as well, are none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def check_integer(argument: str, value: object, least: int, most: int, reason: str = "") -> int:
     """Return an integer from ``least`` to ``most``, the limits for a ``reason``; refuse other values and booleans."""
     allowed = f"{least}" if least == most else f"an integer from {least} to {most}"
     problem = f"must be {allowed}{reason}, not {shown(value)}"
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_integer(value):
         raise BadKind(argument, problem)
-    if not least <= value <= most:
+    number = int(value)  # type: ignore[call-overload]
+    if not least <= number <= most:
         raise BadValue(argument, problem)
-    return int(value)
+    return int(number)
 
 
 def check_flag(argument: str, value: object) -> bool:

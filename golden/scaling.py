@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.accuracy import Scales, best_scale, calibrate, single_precision, through
-from golden.bits import as_array, as_axes
+from golden.bits import as_array, as_axes, as_binary64
 from golden.catalog import get
 from golden.encode import FLOATS, bits_of
 from golden.formats import Format
@@ -125,7 +125,7 @@ def _shared(x: NDArray[Any], axis: int | Sequence[int] | None) -> tuple[NDArray[
         source, bits = bits_of("x", x)
         numbers = source.numbers(bits)
     elif x.dtype.kind in "iuf":
-        numbers = x.astype(np.float64)
+        numbers = as_binary64("x", x)
         magnitudes = numbers.view(np.uint64) & np.uint64((1 << 63) - 1)
         numbers[magnitudes < _LEAST_NORMAL] = 0
     else:
@@ -140,7 +140,9 @@ def _shared(x: NDArray[Any], axis: int | Sequence[int] | None) -> tuple[NDArray[
 def _ranked(ordered: NDArray[np.float64], percentile: float) -> NDArray[np.float64]:
     """The least magnitude in each row that this share of its nonzero magnitudes does not exceed."""
     size, nonzero = ordered.shape[-1], np.count_nonzero(ordered, axis=-1)
-    place = size - nonzero + np.maximum(np.ceil(nonzero * percentile / 100).astype(np.int64), 1) - 1
+    with np.errstate(under="ignore"):  # of the least shares
+        rank = np.ceil(nonzero * percentile / 100).astype(np.int64)
+    place = size - nonzero + np.maximum(rank, 1) - 1
     return np.take_along_axis(ordered, place[:, np.newaxis], axis=-1)[:, 0]
 
 

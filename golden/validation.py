@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from golden.refusal import BadKind, BadValue, check_flag, check_integer, shown
+from golden.refusal import BadKind, BadValue, check_flag, check_integer, is_integer, shown
 from golden.rows import FATES, Exponent, Fixed, Kind, Overflow, Rounding, Row, Special
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _check_kinds(fmt: Format) -> None:
 
     require(isinstance(fmt.name, str), "name", "an identifier")
     require(isinstance(fmt.cite, str), "cite", "text")
-    require(fmt.canonical_nan is None or _is_integer(fmt.canonical_nan), "canonical_nan", "an integer or None")
+    require(fmt.canonical_nan is None or is_integer(fmt.canonical_nan), "canonical_nan", "an integer or None")
     for flag in ("nan_keeps_sign", "signed", "twos_complement", "flush", "posit_rounding"):
         check_flag(flag, getattr(fmt, flag))
     for argument, kind in (("rows", Row), ("specials", Special), ("roundings", Rounding), ("overflows", Overflow)):
@@ -84,14 +84,10 @@ def _check_kinds(fmt: Format) -> None:
     for row in fmt.rows:
         has_kinds = isinstance(row.prefix, str) and isinstance(row.exponent, Exponent)
         numbers = (row.fraction_bits, row.hidden, *vars(row.exponent).values()) if has_kinds else ()
-        require(has_kinds and all(map(_is_integer, numbers)), "rows", "of a prefix, an exponent rule and integers each")
+        require(has_kinds and all(map(is_integer, numbers)), "rows", "of a prefix, an exponent rule and integers each")
     for special in fmt.specials:
-        are_kinds = isinstance(special.kind, Kind) and _is_integer(special.mask) and _is_integer(special.value)
+        are_kinds = isinstance(special.kind, Kind) and is_integer(special.mask) and is_integer(special.value)
         require(are_kinds, "specials", "of integers and a Kind each")
-
-
-def _is_integer(value: object) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _check_row(fmt: Format, row: Row, require: Callable[[object, str], None]) -> None:

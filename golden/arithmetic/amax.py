@@ -82,7 +82,7 @@ class Magnitudes:
     def codes_of(self, ranks: NDArray[np.int64]) -> NDArray[Any]:
         """The codes of ranks."""
         codes = self.codes.take(ranks) if self.fmt.has_tables else ranks
-        return codes.astype(self.fmt.code_dtype)
+        return np.asarray(codes, self.fmt.code_dtype)
 
     def counted(self, bits: NDArray[Any], nan: str, infinity: str) -> NDArray[np.int64]:
         """The ranks of checked codes, 0 for those that the policies ignore."""

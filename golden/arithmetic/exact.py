@@ -214,14 +214,15 @@ class ExactAccumulator:
     def checked(self, acc: ArrayLike) -> NDArray[np.uint64]:
         """Limbs of accumulators; refuse other types and shapes, and bits beyond the width."""
         state = as_array("acc", acc)
-        if state.dtype != np.uint64 or state.shape[-1:] != (self.limbs,):
-            refusal = BadKind if state.dtype != np.uint64 else BadValue
+        is_kind = state.dtype.newbyteorder("=") == np.uint64
+        if not is_kind or state.shape[-1:] != (self.limbs,):
+            refusal = BadValue if is_kind else BadKind
             problem = f"must be uint64 limbs with a last axis of {self.limbs}, not {state.dtype} of shape {state.shape}"
             raise refusal("acc", problem)
         spare = 64 * self.limbs - self.width
         if spare and np.any(state[..., -1] >> np.uint64(64 - spare)):
             raise BadValue("acc", f"must have no bits beyond its {self.width}")
-        return state
+        return state.astype(np.uint64, copy=False)
 
     def _value_bits(self, limb: int) -> np.uint64:
         """Mask of the bits of a limb that belong to the value."""

@@ -278,6 +278,26 @@ def test_a_constant_scale_does_not_change():
         assert str(caught.value) == sentence
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.array])
+def test_a_loss_scale_does_not_depend_on_the_type_of_its_numbers_and_changes_none(kind):
+    numbers = {"largest": 240, "deviations": 1.5, "mean": -3.25, "variance": 0.5}
+    given = {field: kind(number) for field, number in numbers.items()}
+    own, other = golden.LossScale("logmax", **numbers), golden.LossScale("logmax", **given)
+    for gradient in (3.0, 1e-4, 7.0):
+        assert own.update(gradient, overflowed=False) == other.update(gradient, overflowed=False)
+        assert own == other
+    assert given == numbers
+
+
+def test_small_numbers_of_wide_types_raise_no_floating_point_error():
+    tiny = np.full((1, 2), np.longdouble("1e-4000"))
+    with np.errstate(all="raise"):
+        assert golden.scale_for(tiny, "hif8").item() == 0
+        assert golden.scale_for(np.ones(3), "hif8", "percentile", percentile=1e-320) == 3
+        assert not golden.scaled_matmul(tiny, tiny.T).any()
+        golden.LossScale("logmax", 1.0, deviations=1e-310, variance=1e-310).update(1.0, overflowed=False)
+
+
 # -- files
 
 

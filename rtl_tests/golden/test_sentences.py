@@ -77,7 +77,7 @@ RANDOM = [
 
 POSITIVE = "must be positive and finite"
 AMAX = partial(golden.amax, np.zeros((2, 2), np.uint32))
-SCALE_FOR = partial(golden.scale_for, np.ones((2, 2), np.float32), "hif8")
+SCALE_FOR = partial(golden.scale_for, x=np.ones((2, 2), np.float32), name="hif8")
 NVFP4 = partial(golden.quantize_nvfp4, np.ones(16, np.float32))
 LOSS = partial(golden.LossScale, rule="backoff", largest=1.0)
 UPDATE = partial(golden.LossScale("logmax", 1.0).update, largest_gradient=1.0, overflowed=False)
@@ -86,6 +86,13 @@ HIFLOAT4 = golden.quantize_hifloat4(np.linspace(-1, 1, 64, dtype=np.float32))
 DOT_HIFLOAT4 = partial(golden.dot_hifloat4, a=HIFLOAT4, b=HIFLOAT4)
 LAYERS = partial(golden.calibrate_layers, inputs=np.ones((1, 1)))
 ERRORS = partial(golden.rounding_errors, "hif8", np.float32([1]))
+
+
+class Tensor:
+    """What becomes no array, like a tensor of PyTorch that needs gradients."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("it needs\ngradients")
 
 
 def refuses(error, sentence, call, *arguments, **options):
@@ -176,7 +183,8 @@ HIF8 = golden.get("hif8")
 UNIT = golden.ExactAccumulator(HIF8, HIF8, 4)
 MAC = partial(golden.mac, 0, 0, 0)
 EXACT = partial(golden.mac, 0, 0, UNIT.zeros(), accumulator="exact")
-CALIBRATE = partial(golden.calibrate, [[1.0]], [[1.0]])
+CALIBRATE = partial(golden.calibrate, activations=[[1.0]], weights=[[1.0]])
+SNR = partial(golden.quantization_snr, "hif8")
 UNKNOWN = f"must be a known format, not 'hif9'; the nearest is hif8 {OTHERS}"
 WIDE = "must have at most 16 bits, not the 32 of binary32"
 SCALE_BITS, TERMS = "must be an integer from 0 to 10, not", "must be an integer from 1 to 16777216, not"
@@ -190,6 +198,10 @@ SHAPES = "must have shapes that broadcast, not"
 BINARY16 = replace(golden.get("ocp_e4m3"), name="binary16")
 NOT_A_NAME = "must be a format's name, a path or a Format, not 8"
 RAGGED = "must be an array, not [[1], [1, 2]]"
+MASKED = "must have no masked numbers: fill them, or leave them out"
+BEYOND = "must have no number beyond the range of binary64"
+SECONDS = np.timedelta64(3, "s")  # to NumPy, an integer
+TENSOR = Tensor()
 BAD_ROWS = (
     Row(0, Fixed(0), 3),
     Row("", None, 3),
@@ -322,8 +334,18 @@ SCALES = [
     (LOSS, "place", 7, ValueError, "must be an integer from 0 to 6, not 7"),
     (LOSS, "largest", "1", TypeError, "must be positive and finite, not '1'"),
     (LOSS, "largest", nan, ValueError, "must be positive and finite, not nan"),
-    (LOSS, "deviations", inf, ValueError, "must be a finite number, not inf"),
-    (LOSS, "variance", -1, ValueError, "must be a finite number from 0 on, not -1"),
+    (LOSS, "deviations", inf, ValueError, "must be a number from -2000 to 2000, not inf"),
+    (LOSS, "mean", 1e300, ValueError, "must be a number from -2000 to 2000, or None, not 1e+300"),
+    (LOSS, "variance", -1, ValueError, "must be a number from 0 to 4000000, not -1"),
+    (LOSS, "variance", np.ma.masked, TypeError, "must be a number from 0 to 4000000, not masked"),
+    (NVFP4, "amax", np.array([2.0]), TypeError, "must be positive and finite in binary32, not array([2.])"),
+    (SCALE_FOR, "center", SECONDS, TypeError, f"must be an integer from -22 to 15, not {SECONDS!r}"),
+    (SCALE_FOR, "x", TENSOR, TypeError, "must be an array, not Tensor: it needs gradients"),
+    (SCALE_FOR, "x", np.ma.masked_equal(np.float32([1, 2]), 2), ValueError, MASKED),
+    (SCALE_FOR, "x", [np.longdouble("1e4000")], ValueError, BEYOND),
+    (SNR, "scale", [np.longdouble("1e4000")], ValueError, BEYOND),
+    (CALIBRATE, "weights", [[np.longdouble("1e4000")]], ValueError, BEYOND),
+    (CALIBRATE, "weights", np.zeros((1, 1), [("a", "f4")]), TypeError, "must be real numbers, not [('a', '<f4')]"),
     (UPDATE, "largest_gradient", -1.0, ValueError, "must be a magnitude or NaN, not -1.0"),
     (UPDATE, "overflowed", 2, TypeError, "must be True or False, not 2"),
     (WORDS, "seed", [(1 << 64) - 1, 0], ValueError, "must lie in 1 to 2**64 - 1, not 0"),
@@ -332,7 +354,7 @@ SCALES = [
     (WORDS, "count", (1 << 64) - 1, ValueError, f"must be an integer from 0 to 4294967296, not {(1 << 64) - 1}"),
     (CALIBRATE, "reference", [[inf]], ValueError, "must be finite"),
     (CALIBRATE, "reference", "a", TypeError, "must be real numbers, not <U1"),
-    (CALIBRATE, "reference", [[10**400]], ValueError, "must have no integer beyond the range of binary64"),
+    (CALIBRATE, "reference", [[10**400]], ValueError, BEYOND),
     (
         LAYERS,
         "layers",

@@ -204,3 +204,10 @@ def test_states_of_the_wrong_shape_or_width_are_refused():
         unit.accumulate(0, 0, np.array([0, 1 << 25], np.uint64))
     with pytest.raises(ValueError, match=r"^acc must have no bits beyond its 89$"):
         unit.decode(np.array([0, 1 << 25], np.uint64))
+
+
+def test_states_have_any_byte_order():
+    unit = accumulator("hif8")
+    state = unit.accumulate(0x3, 0x85, unit.zeros())
+    assert np.array_equal(unit.accumulate(1, 2, state.astype(">u8")), unit.accumulate(1, 2, state))
+    assert unit.decode(state.astype(">u8")) == unit.decode(state) != 0
