@@ -339,7 +339,11 @@ def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
     if array.dtype.name in FLOATS:
         source, bits = bits_of(argument, array)
         return source.numbers(bits)
-    return wide("binary32").numbers(_bits(real_numbers(argument, array)))
+    numbers = real_numbers(argument, array)
+    if array.dtype.kind in "iu" or array.dtype == np.longdouble:  # rounded once
+        with np.errstate(over="ignore", under="ignore"):
+            return array.astype(np.float32).astype(np.float64)
+    return wide("binary32").numbers(_bits(numbers))
 
 
 def real_numbers(argument: str, x: ArrayLike) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.refusal import BadKind, BadValue, check_integer, shown
+from golden.refusal import BadKind, BadValue, check_integer, is_integer, shown
 
 MAX_SCALE_BITS = 10
 BLOCK = 1 << 14
@@ -39,33 +39,49 @@ def as_binary64(argument: str, numbers: NDArray[Any]) -> NDArray[np.float64]:
         raise BadKind(argument, f"must be real numbers, not {numbers.dtype}") from None
 
 
+def with_large_integers(argument: str, values: ArrayLike) -> NDArray[Any]:
+    """Convert to an array of any type; integers for which NumPy has no type become objects, not floats."""
+    array = as_array(argument, values)
+    if array.size and (array.dtype.kind == "O" or (array.dtype.kind == "f" and isinstance(values, (list, tuple)))):
+        objects = np.asarray(values, object)
+        return objects if are_integers(objects) else array
+    return array
+
+
+def are_integers(array: NDArray[Any]) -> bool:
+    """Whether an array of :func:`with_large_integers` is one of integers."""
+    return array.dtype.kind in "iu" or (array.dtype.kind == "O" and array.size > 0 and all(map(is_integer, array.flat)))
+
+
 def as_codes(argument: str, codes: ArrayLike, width: int, name: str | None = None) -> NDArray[Any]:
     """Convert to an array of integers; refuse elements that are negative or need more than ``width`` bits.
 
     Messages name ``argument`` and, if given, ``name``, the format of the codes. Signed types are accepted.
     """
-    array = as_array(argument, codes)
+    array = with_large_integers(argument, codes)
     if array.size == 0 and array.dtype == np.float64:
         array = array.astype(np.uint8)
-    if array.dtype.kind not in "iu":
+    if not are_integers(array):
         raise BadKind(argument, f"must be unsigned integers, not {array.dtype}")
     bits_of_type = array.dtype.itemsize * 8
-    if (array.dtype.kind == "i" or bits_of_type > width) and array.size:
+    if (array.dtype.kind in "iO" or bits_of_type > width) and array.size:
         low, high = int(array.min()), int(array.max())
         if low < 0 or high >> width:
             allowed = f"0 to {(1 << width) - 1:#x}" + (f" for {name}" if name else "")
-            raise BadValue(argument, f"must lie in {allowed}, not {low if low < 0 else high:#x}")
-    return array
+            wrong = low if low < 0 else high
+            problem = f"must lie in {allowed}, not {shown(wrong) if wrong.bit_length() > 256 else hex(wrong)}"
+            raise BadValue(argument, problem)
+    return array.astype(np.uint64) if array.dtype.kind == "O" else array
 
 
 def as_integers(argument: str, values: ArrayLike, least: int, most: int, reason: str = "") -> NDArray[Any]:
     """Convert to an array of integers from ``least`` to ``most``, the limits for a ``reason``; refuse other values."""
-    array = as_array(argument, values)
-    if array.dtype.kind not in "iu":
+    array = with_large_integers(argument, values)
+    if not are_integers(array):
         raise BadKind(argument, f"must be integers, not {array.dtype if array.dtype.kind in 'bfc' else shown(values)}")
     for extreme in (array.min(), array.max()) if array.size else ():
-        check_integer(argument, extreme.item(), least, most, reason)
-    return array
+        check_integer(argument, int(extreme), least, most, reason)
+    return array.astype(np.int64) if array.dtype.kind == "O" else array
 
 
 def scale_range(scale_bits: int) -> tuple[int, int]:

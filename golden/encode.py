@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.bits import BLOCK, MAX_SCALE_BITS, as_array, as_codes, as_exponents, look_up, scale_range
+from golden.bits import (
+    BLOCK,
+    MAX_SCALE_BITS,
+    as_array,
+    as_codes,
+    as_exponents,
+    look_up,
+    scale_range,
+    with_large_integers,
+)
 from golden.flags import of_conversion
 from golden.formats import Format
 from golden.options import Options, check_random_bits, options, target_options
@@ -38,7 +47,7 @@ def encode(
     flagged: bool = False,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Codes and flags, see :meth:`golden.Format.encode_with_flags`; flags are empty unless ``flagged``."""
-    raw = as_array("bits", bits)
+    raw = with_large_integers("bits", bits)
     if source is None and raw.dtype.kind in "iu" and raw.dtype.itemsize <= 2:
         choice = "'binary16' or 'bfloat16'" if raw.dtype.itemsize == 2 else "the format of the codes"
         problem = f"must be given for {raw.dtype} bits: {choice} (or view bits of binary32 as uint32)"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from golden.bits import as_array
+from golden.bits import are_integers, with_large_integers
 from golden.refusal import BadKind, BadValue, check_integer, shown
 from golden.rows import DEFAULT_RANDOM_BITS, MAX_RANDOM_BITS
 
@@ -80,11 +80,9 @@ class Lfsr:
         return self._step(self._states("state", state, 0))
 
     def _states(self, argument: str, values: ArrayLike, least: int) -> NDArray[np.uint64]:
-        states = as_array(argument, values)
-        if states.dtype.kind not in "iu":  # NumPy has no type for a list of 2**64 - 1 and 1
-            states = np.asarray(values, object)
-            if not all(isinstance(state, int) and not isinstance(state, bool) for state in states.flat):
-                raise BadKind(argument, f"must be integers, not {as_array(argument, values).dtype}")
+        states = with_large_integers(argument, values)
+        if not are_integers(states):
+            raise BadKind(argument, f"must be integers, not {states.dtype}")
         wrong = np.asarray((states < least) | (states > self.states), np.bool_)
         if wrong.any():
             raise BadValue(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import golden
+from golden.accuracy import single_precision
 from golden.loss import FIRST_ADAPTIVE, FIRST_BACKOFF, WINDOWS
 from golden.scaling import SCALINGS
 
@@ -296,6 +297,12 @@ def test_small_numbers_of_wide_types_raise_no_floating_point_error():
         assert golden.scale_for(np.ones(3), "hif8", "percentile", percentile=1e-320) == 3
         assert not golden.scaled_matmul(tiny, tiny.T).any()
         golden.LossScale("logmax", 1.0, deviations=1e-310, variance=1e-310).update(1.0, overflowed=False)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint64, np.longdouble])
+def test_numbers_are_rounded_to_binary32_once(kind):
+    number = (1 << 60) + (1 << 36) + 1  # just above a tie of binary32, and in binary64 the tie
+    assert single_precision("x", np.array(number, kind)) == (1 << 60) + (1 << 37)
 
 
 # -- files

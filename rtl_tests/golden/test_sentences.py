@@ -76,7 +76,8 @@ RANDOM = [
 
 
 POSITIVE = "must be positive and finite"
-AMAX = partial(golden.amax, np.zeros((2, 2), np.uint32))
+AMAX = partial(golden.amax, bits=np.zeros((2, 2), np.uint32))
+SCALED = partial(golden.scaled_matmul, x=[[1.0]], w=[[1.0]])
 SCALE_FOR = partial(golden.scale_for, x=np.ones((2, 2), np.float32), name="hif8")
 NVFP4 = partial(golden.quantize_nvfp4, np.ones(16, np.float32))
 LOSS = partial(golden.LossScale, rule="backoff", largest=1.0)
@@ -148,7 +149,7 @@ def test_bits_of_16_bit_types_need_a_source(dtype):
         ([1.0], TypeError, "codes must be unsigned integers, not float64"),
         ([True], TypeError, "codes must be unsigned integers, not bool"),
         (["8"], TypeError, "codes must be unsigned integers, not <U1"),
-        ([1 << 64], TypeError, "codes must be unsigned integers, not object"),
+        ([1 << 64], ValueError, f"codes must lie in 0 to 0xff for hif8, not {1 << 64:#x}"),
         (None, TypeError, "codes must be unsigned integers, not object"),
     ],
 )
@@ -342,6 +343,10 @@ SCALES = [
     (SCALE_FOR, "center", SECONDS, TypeError, f"must be an integer from -22 to 15, not {SECONDS!r}"),
     (SCALE_FOR, "x", TENSOR, TypeError, "must be an array, not Tensor: it needs gradients"),
     (SCALE_FOR, "x", np.ma.masked_equal(np.float32([1, 2]), 2), ValueError, MASKED),
+    (AMAX, "bits", [1 << 70], ValueError, f"must lie in 0 to 0xffffffff for binary32, not {1 << 70:#x}"),
+    (AMAX, "bits", [1 << 63, -1], ValueError, "must lie in 0 to 0xffffffff for binary32, not -0x1"),
+    (SCALED, "x_scale", 1 << 70, ValueError, f"must be an integer from -1000 to 1000, not {1 << 70}"),
+    (SCALED, "x_scale", [1 << 70, 1.5], TypeError, f"must be integers, not {[1 << 70, 1.5]}"),
     (SCALE_FOR, "x", [np.longdouble("1e4000")], ValueError, BEYOND),
     (SNR, "scale", [np.longdouble("1e4000")], ValueError, BEYOND),
     (CALIBRATE, "weights", [[np.longdouble("1e4000")]], ValueError, BEYOND),
