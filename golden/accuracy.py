@@ -340,8 +340,8 @@ def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
         source, bits = bits_of(argument, array)
         return source.numbers(bits)
     numbers = real_numbers(argument, array)
-    if array.dtype.kind in "iu" or array.dtype == np.longdouble:  # rounded once
-        with np.errstate(over="ignore", under="ignore"):
+    if array.dtype.kind in "iu" or array.dtype.itemsize > 8:  # rounded once
+        with np.errstate(all="ignore"):
             return array.astype(np.float32).astype(np.float64)
     return wide("binary32").numbers(_bits(numbers))
 

@@ -31,8 +31,8 @@ MOST_ITERATIONS = 1 << 31
 """Largest window, and most iterations since a change."""
 LIMIT = 100
 """Largest magnitude of a scale's exponent."""
-MOST_MEAN = MOST_DEVIATIONS = 2000
-"""Largest magnitudes of ``mean`` and ``deviations``: logarithms of numbers in binary64 are smaller."""
+MOST_MEAN = MOST_DEVIATIONS = 3000
+"""Largest magnitudes of ``mean`` and ``deviations``: distances of logarithms in binary64 are smaller."""
 
 
 @dataclass

@@ -111,10 +111,10 @@ def check_integer(argument: str, value: object, least: int, most: int, reason: s
     problem = f"must be {allowed}{reason}, not {shown(value)}"
     if not is_integer(value):
         raise BadKind(argument, problem)
-    number = int(value)  # type: ignore[call-overload]
+    number: int = int(value)  # type: ignore[call-overload]
     if not least <= number <= most:
         raise BadValue(argument, problem)
-    return int(number)
+    return number
 
 
 def check_flag(argument: str, value: object) -> bool:

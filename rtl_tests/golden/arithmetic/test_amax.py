@@ -131,3 +131,10 @@ def test_refusals_of_scales():
         golden.amax_scale(np.uint32([1]), "e2m1", policy="up")
     with pytest.raises(golden.Refusal, match=r"^element_format must be one format with a sign, not 'e8m0'$"):
         golden.amax_scale(np.uint32([1]), "e8m0")
+
+
+@pytest.mark.parametrize("source", ["binary32", "binary16", "hif8"])
+def test_one_magnitude_is_an_array_without_axes(source):
+    largest = golden.amax([1, 2], source)
+    assert isinstance(largest, np.ndarray)
+    assert largest.shape == ()
