@@ -342,7 +342,7 @@ def single_precision(argument: str, x: ArrayLike) -> NDArray[np.float64]:
     numbers = real_numbers(argument, array)
     if array.dtype.kind in "iu" or array.dtype.itemsize > 8:  # rounded once
         with np.errstate(all="ignore"):
-            return array.astype(np.float32).astype(np.float64)
+            return wide("binary32").numbers(array.astype(np.float32).view(np.uint32))
     return wide("binary32").numbers(_bits(numbers))
 
 
