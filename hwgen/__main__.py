@@ -69,6 +69,8 @@ def sweep(arguments: argparse.Namespace) -> int:
 
 _COMMANDS = (formats, explain, table, doctor, generate, build, area, energy, verify, compare, simulate, sweep, report)
 COMMANDS: dict[str, Run] = {command.__name__: command for command in _COMMANDS}
+AGAIN = 0.1
+"""Seconds after which a signal is sent again whose exception was swallowed."""
 FEW_FILES = 128
 """Open files that a command may need; usual limits are 256 and more."""
 
@@ -119,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _ending_in_order() -> Iterator[None]:
     """Make the first SIGTERM or SIGHUP an exception, so that tools are stopped and temporary folders removed.
 
-    ``timeout`` sends it twice, and an exception amid the clean-up would leave locks in the wrong state.
+    ``timeout`` sends it twice, and an exception amid the clean-up would leave locks in the wrong state. Python swallows
+    an exception that a destructor happens to be interrupted by: then the signal is sent again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -130,13 +133,26 @@ def _ending_in_order() -> Iterator[None]:
             signal.signal(each, signal.SIG_IGN)
         sys.exit(128 + number)
 
+    def swallowed(problem: "sys.UnraisableHookArgs") -> None:
+        if isinstance(problem.exc_value, SystemExit):
+            arm()
+            number = cast(int, problem.exc_value.code) - 128
+            threading.Timer(AGAIN, os.kill, (os.getpid(), number)).start()
+        else:
+            hook(problem)
+
+    def arm() -> None:
+        for number, handler in before.items():
+            if handler != signal.SIG_IGN:  # as nohup does
+                signal.signal(number, end)
+
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
-        if handler != signal.SIG_IGN:  # as nohup does
-            signal.signal(number, end)
+    hook, sys.unraisablehook = sys.unraisablehook, swallowed
+    arm()
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, handler in before.items():
             signal.signal(number, handler)
 

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from hwgen.__main__ import main
+from hwgen.__main__ import COMMANDS, main
 from hwgen.tools.process import ToolError
 from rtl_tests.support.paths import ROOT
 from synth.area.jobs import Job
@@ -86,6 +86,34 @@ def test_commands_leave_no_signal_handler(capsys):
     assert main(["formats"]) == 0
     assert main(["area", "decoder", "--format", "hif9"]) == 2
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+class Interrupted:
+    """An object whose destructor is interrupted by a signal."""
+
+    def __init__(self, number):
+        self.number = number
+
+    def __del__(self):
+        os.kill(os.getpid(), self.number)
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_amid_a_destructor_ends_the_command(monkeypatch, capsys, number, status):
+    """Python swallows its exception there, and the command ran on, deaf to all later signals."""
+
+    def run(_):
+        Interrupted(number)
+        time.sleep(5)
+
+    hook = sys.unraisablehook
+    monkeypatch.setitem(COMMANDS, "formats", run)
+    with pytest.raises(SystemExit) as caught:
+        main(["formats"])
+    assert caught.value.code == status
+    assert capsys.readouterr().err == ""
+    assert sys.unraisablehook is hook
 
 
 def test_memory_that_a_tool_lacks_is_not_the_users_file(tmp_path):
