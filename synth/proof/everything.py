@@ -147,7 +147,7 @@ def _sums() -> Iterator[Design]:
     yield from each("dot", (*SOME, "e2m1"), accumulator="exact", lanes=[2, 8, 32])
     yield from each("dot", (*SOME, "e2m1"), accumulator=["binary32", "binary16", "bfloat16"], lanes=4)
     yield from each("dot", (*SOME, "e2m1"), accumulator=["aligned6", "aligned13", "aligned25"], lanes=[1, 2, 8, 32])
-    yield from each("dot", (*SOME, "e2m1"), accumulator="rvbna", lanes=[2, 8, 32])
+    yield from each("dot", (*SOME, "e2m1"), accumulator="rvbna", lanes=[2, 4, 8, 16, 32])
     yield from each("dot", SOME, accumulator="rvbna", lanes=2, scale_bits=3, flags=True)
     yield from each("dot", ("ocp_e4m3", "e2m1"), accumulator="rvbna", lanes=32, block_scale="e8m0", flags=True)
     for name in SOME:
