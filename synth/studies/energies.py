@@ -24,7 +24,7 @@ from synth.area.targets import TARGETS
 from synth.energy.data import KINDS
 from synth.energy.job import DEFAULT_DATA
 from synth.report.plan import FORMATS, REPORT_ACCUMULATOR
-from synth.studies import speeds
+from synth.studies import speeds, tiles
 from synth.studies.family import Family, Point
 from synth.studies.script import parser, status
 from synth.studies.study import Study
@@ -69,6 +69,7 @@ class Energies(Study):
         Family("mac", COSTS, {"accumulator": ACCUMULATORS}, data=(DEFAULT_DATA,)),
         Family("mac", COSTS, {**_INTO, "stages": STAGES}, data=(DEFAULT_DATA,)),
         Family("pe", COSTS, _INTO, data=(DEFAULT_DATA,)),
+        Family("pe", tiles.FORMATS, {"accumulator": tiles.ACCUMULATOR}, data=(DEFAULT_DATA,)),
         Family("encoder", (ROUNDED,), {"source": "binary32", "rounding": ROUNDINGS}, data=(DEFAULT_DATA,)),
     )
 

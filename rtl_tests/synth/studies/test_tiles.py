@@ -12,6 +12,7 @@ from synth.area.jobs import Job
 from synth.area.plan import area_jobs
 from synth.area.store import Store
 from synth.area.tile import TileJob
+from synth.energy.job import DEFAULT_DATA
 from synth.report import load
 from synth.report.chapters import tiles as chapter
 from synth.report.data import assemble
@@ -53,12 +54,17 @@ def test_the_file_belongs_to_the_verilog_of_today(label, monkeypatch, tmp_path):
 
 
 def test_the_chapter_has_the_figures_of_the_study():
-    section = chapter.section(replace(assemble([], []), tiles=TILES, tool=TILES.tool))
-    (table,) = section.tables
+    report = replace(assemble([], []), tiles=TILES, tool=TILES.tool, energies=load.energies())
+    section = chapter.section(report)
+    table, energies = section.tables
     for fmt, row in zip(FORMATS, table.rows, strict=True):
         alone = TILES.row(Point(element(fmt))).median
         sizes = [alone + TILES.row(Point(around(fmt, side))).median / side**2 for side in SIDES]
         expected = [alone, *sizes, *(1 - alone / size for size in sizes)]
         assert [cell.value for cell in row[1:]] == pytest.approx(expected)
+    for fmt, row in zip(FORMATS, energies.rows, strict=True):
+        measured = report.energies.row(Point(element(fmt), data=DEFAULT_DATA))
+        assert [cell.value for cell in row[1:]] == [measured.median, measured.medians["clock"]]
+    assert len(chapter.section(replace(report, energies=None)).tables) == 1
     assert len(section.charts) == 1
     assert json.loads(json.dumps(dict(TILES.source))) == TILES.source

@@ -2,10 +2,14 @@
 
 from synth.area.figures import smallest_sentence
 from synth.area.targets import TARGETS
+from synth.energy.job import DEFAULT_DATA
 from synth.report import charts
 from synth.report.data import Report
+from synth.report.measured import figure
 from synth.report.sections import Section, figure_cell, number_cell
-from synth.studies.tiles import ACCUMULATOR, FORMATS, SIDES
+from synth.studies.energies import Energies
+from synth.studies.family import Point
+from synth.studies.tiles import ACCUMULATOR, FORMATS, SIDES, element
 
 _PLACE = TARGETS["gates"]
 
@@ -46,4 +50,20 @@ def section(report: Report) -> Section | None:
         for fmt in FORMATS
     )
     section.table(f"Area per element, compared with {base}, and the share of what is around the elements", head, body)
+    if report.energies is not None:
+        _energies(section, report.energies)
     return section
+
+
+def _energies(section: Section, energies: Energies) -> None:
+    """Energy of an element's operation; an older file may lack it."""
+    rows = {fmt: row for fmt in FORMATS for row in energies.curve(Point(element(fmt), data=DEFAULT_DATA))}
+    if not rows:
+        return
+    base, unit = next(iter(rows)), next(iter(rows.values())).unit
+    body = (
+        (fmt, figure_cell(figure(row), figure(rows[base])), number_cell(row.medians["clock"], ".1f"))
+        for fmt, row in rows.items()
+    )
+    title = f"Energy of a multiply-accumulate in an element alone, with its registers, compared with {base}"
+    section.table(title, ("", f"energy [{unit}]", f"of that, the clock's [{unit}]"), body, "Measured by make energy.")
