@@ -23,7 +23,7 @@ from synth.proof.solver import Pins, Solver
 
 LEVEL, TOTAL, COUNT = "largest_level", "total", "negative_rows"
 EACH = 20
-"""Wrong products of a lane, and products beside each of these, of which a counterexample is made."""
+"""Wrong products of a lane, and products beside each of these, from which a counterexample is made."""
 
 
 class LeveledProof(FloatSumProof):
