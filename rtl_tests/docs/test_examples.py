@@ -205,6 +205,15 @@ def test_the_study_of_digits(tmp_path):
     assert snr["ocp_e4m3", "none", "exact"] == pytest.approx(snr["ocp_e4m3", "none", "binary32"], abs=0.01)
 
 
+def test_ratios_of_sums_are_those_of_the_file():
+    """The file with the errors of rules, for two numbers of products of one format, from the same random numbers."""
+    script = example("accumulation")
+    content = json.loads(script.FILE.read_bytes())
+    assert content["terms"][:2] == [64, 256]
+    known = [[*key, samples[:2]] for *key, samples in content["errors"] if key[0] == "ocp_e4m3"]
+    assert [*script.measured(("ocp_e4m3",), (64, 256))] == known
+
+
 def test_the_study_refuses_formats_without_a_sign(digits, monkeypatch, capsys):
     assert exit_status(digits, monkeypatch, "--formats", "hif8,e8m0") == 2
     assert "--formats must have a sign, not e8m0" in capsys.readouterr().err
