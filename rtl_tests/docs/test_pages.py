@@ -68,6 +68,14 @@ NOT_RUN = {
         "hwgen verify mac --format hif8 --verilog mine.v --top my_mac",
         "hwgen verify mac --format hif8 --liberty my_cells.lib",
     ),
+    "docs/accumulation.md": (
+        "hwgen area dot --format ocp_e4m3 --lanes 32 --accumulator rvbna --target gates",
+        "hwgen area dot --format ocp_e4m3 --lanes 8 --accumulator bfloat16 --accumulator-rounding stochastic "
+        "--target gates",
+        "hwgen area dot --format ocp_e4m3 --lanes 8 --accumulator aligned13 --target gates --portfolio speed",
+        "hwgen energy dot --format ocp_e4m3 --lanes 8 --accumulator aligned13",
+        "python examples/accumulation.py",
+    ),
     "docs/area.md": (
         "hwgen area mac --format hif8 --target gates,cyclonev,xc7,ice40,ecp5",
         "hwgen area multiplier --format e5m2b1 --target cyclonev --json",

@@ -3,10 +3,12 @@
 Usage: python -m synth.studies.readme [REPORT.json]: with a report, copy its figures to docs/results.json first.
 """
 
+import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
-from math import inf
+from math import inf, isfinite
 from operator import itemgetter
 from pathlib import Path
 from textwrap import fill
@@ -20,7 +22,7 @@ import golden
 from golden.arithmetic.blocks import MX, POLICIES, default_policy, element_exponent
 from hwgen.blocks.block import Design
 from hwgen.blocks.catalog import build
-from hwgen.datapath.goal import GOALS
+from hwgen.datapath.goal import GOALS, SPEED
 from synth.area.figures import Figure, counted, number, ranked
 from synth.area.rows import Row
 from synth.area.targets import TARGETS
@@ -34,10 +36,11 @@ from synth.report.training.results import Study
 from synth.report.write import markdown
 from synth.studies import fast
 from synth.studies.areas import Areas
-from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, STEP, Dots, dot
+from synth.studies.dots import ACCUMULATORS, FORMAT, FORMAT_ACCUMULATORS, LANES, OPERANDS, STEP, TITLES, Dots, dot
 from synth.studies.energies import Energies
+from synth.studies.family import Point
 from synth.studies.fast import Limit, front, limits
-from synth.studies.references import References
+from synth.studies.references import EXACT, References, unit
 from synth.studies.script import status
 from synth.studies.speeds import BLOCKS, Speeds
 from synth.studies.study import text_of
@@ -47,7 +50,9 @@ PICTURE = Path("docs/mac_area.svg")
 README, ACCURACY, DOT = Path("README.md"), Path("docs/accuracy.md"), Path("docs/dot.md")
 QUANTIZER = Path("docs/quantizer.md")
 STUDY, FAST, ENERGY = Path("docs/study.md"), Path("docs/fast.md"), Path("docs/energy.md")
-CHOOSE = Path("docs/choose.md")
+CHOOSE, ACCUMULATION = Path("docs/choose.md"), Path("docs/accumulation.md")
+SUMS = ROOT / "docs/accumulation.json"
+"""What ``examples/accumulation.py`` writes."""
 _BEGIN, _END = "<!-- figures -->\n", "<!-- end of figures -->\n"
 
 _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc_1_4_3_b7", "gc_1_3_4_b3")
@@ -55,6 +60,14 @@ _TABLE_1 = ("binary32", "binary16", "bfloat16", "dlfloat16", "gc_1_5_2_b15", "gc
 _ACCURACY_FORMATS = (*(name for name in FORMATS if "+" not in name), "gc_1_0_7_b0")
 """The single formats of the report, and the scaled integer."""
 _SCALES = range(-16, 17, 4)
+_MANY = 32
+"""Lanes besides those of :data:`STEP` with which rules of accumulation are compared."""
+_TASK, _POLICY = "digits", "hif8, adaptive"
+"""The task and the policy that was trained with several accumulators."""
+_MANY = 32
+"""Lanes with which rules of accumulation are compared besides :data:`STEP`."""
+_TASK, _POLICY = "digits", "hif8, adaptive"
+"""The policy that was trained with several accumulators."""
 _CHOSEN = ("hif8", "ocp_e4m3")
 """The formats whose accumulators are compared."""
 _SKY130 = """\
@@ -197,6 +210,60 @@ def accumulators(data: Dots, areas: Measured) -> str:
     return _paragraphs(table("", head, rows), fill(" ".join(blocks.registered(areas)), 120))
 
 
+def accumulation(sums: Mapping[str, Any], areas: Dots, timed: Speeds, used: References, trained: Study | None) -> str:
+    """The lines of docs/accumulation.md between its markers: what each rule costs, and ratios of sums by rule."""
+    ratios = {tuple(key): [*map(_decibels, samples)] for *key, samples in sums["errors"]}
+    summed = [*dict.fromkeys(rule for *_, rule in ratios)]
+    rules, losses = (EXACT, *(rule for rule in summed if rule != OPERANDS)), _losses(trained)
+    costs = [(rule, *_costs(rule, areas, timed, used), losses.get(rule, "–")) for rule in rules]
+    lanes = [counted(each, "lane") for each in (STEP, _MANY)]
+    head = [f"{name}, {each}" for name in ("NAND2", "FO4", "C·V²") for each in lanes]
+    title = f"{FORMAT}: area and energy per product, shortest delay; loss in training above that in binary32."
+    tables = [table(title, ("rule", *head, "loss"), costs)]
+    columns = [*(f"K = {terms:,}" for terms in sums["terms"]), f"{sums['terms'][-1]:,}, {lanes[1]}"]
+    for fmt, data in dict.fromkeys((fmt, data) for fmt, data, *_ in ratios):
+        both = ((rule, *ratios[fmt, data, STEP, rule], ratios[fmt, data, _MANY, rule][-1]) for rule in summed)
+        title = f"{fmt}, {TITLES[data]}: signal-to-noise ratio of sums of K products in dB, {lanes[0]}."
+        tables.append(table(title, ("rule", *columns), both))
+    return _paragraphs(*tables)
+
+
+def _costs(rule: str, areas: Dots, timed: Speeds, used: References) -> list[str]:
+    """Area per product, shortest delay and energy per product of a rule's dot products, where they were measured."""
+    found: list[list[Figure | None]] = []
+    for lanes in (STEP, _MANY) if "," not in rule else ():  # chunks and random words need more than a dot product
+        design, power = dot(FORMAT, rule, lanes), unit(FORMAT, rule, lanes, registers=False)
+        points = speed.points(row for row in timed.rows if row.name in (design.name, f"{design.name}_{SPEED}"))
+        found.append(
+            [
+                areas.area(design, lanes) if areas.curve(Point(design)) else None,
+                min((point.time for point in points), key=lambda time: time.median, default=None),
+                used.figure(power).over(lanes) if used.curve(power) else None,
+            ]
+        )
+    return ["–" if each is None else _cell(each) for kind in zip(*found, strict=True) for each in kind] or ["–"] * 6
+
+
+def _losses(trained: Study | None) -> dict[str, str]:
+    """Losses above that of binary32, by the accumulator of a policy."""
+    if trained is None:
+        return {}
+    task = trained.tasks[_TASK]
+    known = {name: each.policy for name, each in task.policies.items() if each.policy}
+    base = known[_POLICY]
+    same = [name for name in known if replace(known[name], name=base.name, accumulator=base.accumulator) == base]
+    found = {known[name].accumulator: task.excess(name) for name in same}
+    return {name: f"{each.median:+.1%} <sub>{each.low:+.1%} to {each.high:+.1%}</sub>" for name, each in found.items()}
+
+
+def _decibels(ratios: Sequence[float | None]) -> str:
+    """The median with its spread; sums without any error are exact."""
+    figure = Figure.of([inf if ratio is None else ratio for ratio in ratios])
+    values = figure.median, figure.low, figure.high
+    median, low, high = (f"{round(each)}" if isfinite(each) else EXACT for each in values)
+    return median if low == high else f"{median} <sub>{low} to {high}</sub>"
+
+
 def speeds(data: Speeds, timed: Sequence[Row]) -> str:
     """The lines of docs/fast.md between its markers: areas within the delays of limits, the ends of each curve, and
     delays in ns, from the rows ``timed``.
@@ -269,6 +336,8 @@ def main(arguments: Sequence[str]) -> None:
     _insert(DOT, dots(load.dots()))
     _insert(CHOOSE, accumulators(load.dots(), data))
     _insert(STUDY, study(load.study()))
+    sums = json.loads(SUMS.read_bytes())
+    _insert(ACCUMULATION, accumulation(sums, load.dots(), load.speeds(), load.references(), load.study()))
     _insert(FAST, speeds(load.speeds(), fast.Sky130.load().rows))
     _insert(ENERGY, energies(load.energies()))
 
