@@ -3,6 +3,9 @@
 import json
 import pickle
 import shlex
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +16,7 @@ from hwgen.blocks.catalog import build
 from hwgen.tools import yosys
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.optional import NEEDS_OSU018, OSU018
+from rtl_tests.support.paths import ROOT
 from rtl_tests.synth.energy.test_workload import DESIGNS
 from synth.area.liberty import GATES
 from synth.area.rows import Row
@@ -143,6 +147,24 @@ def test_the_command(capsys, tmp_path):
     assert "all with the right results" in text
     assert main([*ENERGY, "--recipe", "depth_map"]) == 0
     assert "delay_fo4" in capsys.readouterr().out
+
+
+def test_another_delay_of_a_gate_is_another_figure_despite_a_store(tmp_path, capsys):
+    """The same command by this program, and by a copy whose NAND2 has another delay without load."""
+    store = ["--renamings", "1", "--recipe", "amap", "--store", str(tmp_path / "store"), "--json"]
+    words = ["energy", "encoder", "--from", "binary16", "--format", "e2m1", "--operations", "100", *store]
+    assert main(words) == 0
+    before = json.loads(capsys.readouterr().out)[-1]
+    for package in ("golden", "hwgen", "synth"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    file, gate = tmp_path / "synth" / "area" / "timing.py", '"NAND2": (dict.fromkeys("AB", 4 / 3), dict.fromkeys("AB", '
+    text = file.read_text()
+    assert text.count(f"{gate}2)") == 1
+    file.write_text(text.replace(f"{gate}2)", f"{gate}2.5)"))
+    process = subprocess.run([sys.executable, "-m", "hwgen", *words], cwd=tmp_path, capture_output=True, check=True)
+    after = json.loads(process.stdout)[-1]
+    assert after["script_sha256"] == before["script_sha256"]
+    assert after["median_internal"] > before["median_internal"]
 
 
 @NEEDS_OSU018
