@@ -103,6 +103,25 @@ def test_a_fault_is_found_and_the_class_named(name, tmp_path, capsys):
     assert f"repeat with: hwgen simulate {design.kind} " in lines[-1]
 
 
+TIED = {
+    "dot": (r"assign flags = ([^;]+);", r"assign flags = (\1) & 4'b1011;"),
+    "pe": (r"assign overflow = [^;]+;", "assign overflow = 1'b0;"),
+}
+
+
+@pytest.mark.parametrize("kind", ["pe", exhaustive("dot")])
+def test_sums_that_never_overflow_are_found(kind, tmp_path, capsys):
+    """Exact sums overflow in the class that is named so, though it takes many products."""
+    design = build(kind, "e2m1", accumulator="exact", lanes=2, flags=True)
+    text, count = re.subn(*TIED[kind], texts([design])[design.name])
+    assert count == 1
+    file = tmp_path / "mine.v"
+    file.write_text(text)
+    words = ["simulate", *design.command().split(), "--verilog", str(file), "--vectors", "4000"]
+    assert main([*words, "-o", str(tmp_path / "out")]) == 1
+    assert "overflow" in failing(capsys.readouterr().out.splitlines())
+
+
 def test_all_faults_under_one_top(tmp_path):
     """Each module has a name of its own; without classes of the bench, each mismatch still shows its class."""
     cases = []
