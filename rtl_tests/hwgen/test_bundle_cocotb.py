@@ -116,6 +116,18 @@ def test_make_passes_with_cocotb_alone_and_fails_on_a_wrong_bit(design, tmp_path
 
 
 @NEEDS_ICARUS
+@pytest.mark.parametrize("design", [MAC, exhaustive(PE)], ids=lambda design: design.name)
+def test_make_passes_in_a_folder_with_a_space(design, tmp_path):
+    folder = write(design, tmp_path / "my modules")
+    environment = with_tools(sys.executable) | {"VECTORS": "50", "PYTHONPATH": str(ROOT)}
+    process = make(tmp_path, environment, "-C", str(folder))
+    assert process.returncode == 0, process.stdout + process.stderr
+    tests, failures = get_results(folder / "results.xml")
+    assert tests > 1
+    assert failures == 0
+
+
+@NEEDS_ICARUS
 @pytest.mark.parametrize("design", [PE, exhaustive(MAC), *LATER], ids=lambda design: design.name)
 def test_new_vectors_of_the_reference_model(design, tmp_path):
     """Where this package is installed, one more test runs; without the file's vectors it alone finds the fault."""
