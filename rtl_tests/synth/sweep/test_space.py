@@ -2,11 +2,13 @@
 
 import json
 import re
+import shlex
 import signal
 import sys
 import threading
 import time
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -174,6 +176,26 @@ def test_paths_of_formats_are_relative_to_the_space(tmp_path):
         ValueError, match="format 'mx_e2m1' stands for two different formats here; give one of them another name"
     ):
         space.read(path)
+
+
+def test_signs_of_formulas_in_a_users_format_are_text(tmp_path, monkeypatch, capsys):
+    """In its citation and in the path of its file; its name is an identifier."""
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "examples" / "formats" / "mx_e2m1.toml").read_text()
+    text = re.sub("(?m)^cite = .*", lambda _: r"cite = 'A $\frac{$ of $5, x_{y'", text)
+    formula = r"$\frac{$"
+    (tmp_path / f"{formula}.toml").write_text(text)
+    Path("space.toml").write_text(f"formats = ['{formula}.toml']\ntargets = ['gates']\nrenamings = 1\n[decoder]\n")
+    words = ["--store", "store", "-o"]
+    assert main(["sweep", "space.toml", *words, "swept"]) == 0
+    assert main(["report", "--sweep", "swept/sweep.json", *words, "report"]) == 0
+    (row, *_) = json.loads(Path("report/report.json").read_text())["rows"]
+    assert shlex.split(row["command"])[3:5] == ["--format", f"{formula}.toml"]
+    (tmp_path / f"{formula}.toml").write_text(text.replace('"mx_e2m1"', f"'{formula}'"))
+    capsys.readouterr()
+    assert main(["sweep", "space.toml", *words, "again"]) == 2
+    assert f"name must be an identifier, not {formula!r}\n" in capsys.readouterr().err
+    assert not Path("again").exists()
 
 
 def test_registers_need_a_library_with_a_flip_flop(tmp_path, capsys):
