@@ -28,7 +28,7 @@ def hashes(names):
 
 
 def unproved(names, rows):
-    """Modules of which no row says that today's Verilog is equal."""
+    """Modules without a row that says that today's Verilog is equal."""
     today = hashes(names)
     shown = {name: (row.verilog, row.verdict) for name, row in rows.items()}
     return {name for name, digits in today.items() if shown.get(name) != (digits, EQUAL)}
