@@ -139,6 +139,9 @@ class BulkDotProof(LeveledProof, NormalizedProof):
         first = len(self.word(TOTAL)) - 2 - self.fraction_bits
         ends = int(levels.min()) - self.fraction_bits + low, int(levels.max()) + first + high
         limits = target.ulp_exponent + self.offset, target.bias + self.offset
+        largest = int(levels.max()) + self._largest_total.bit_length() - 1 - self.fraction_bits + high
+        if largest > limits[1] and not self.has_word(_PAST):
+            raise NotShownError(f"some sums are too large, and the module has no net {_PAST}")
         origin = -self.offset - target.fraction_bits
         ends = max(ends[0], limits[0]), min(ends[1], limits[1])
         bits = len(self.word(_EXPONENT))

@@ -14,6 +14,9 @@ from synth.proof.cases import Products
 from synth.proof.gates import NotShownError
 from synth.proof.lanes import Lanes, Representatives
 
+_MOST_BITS = 53
+"""Bits of the longest integer of which binary64 has all values."""
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -52,6 +55,8 @@ class Factors:
         else:
             classes = [Representatives.of_all(own) for own in is_number]
         products = lanes.pairs_of(classes, scaled and not lanes.wide)
+        if max(len(significand), len(exponent)) > _MOST_BITS:
+            raise NotShownError(f"significand and exponent have more than {_MOST_BITS} bits")
         significands = lanes.word(lane, significand, products)
         (own_parts, own), (expected, places) = np.frexp(significands.astype(float)), np.frexp(np.abs(products.values))
         shown(products, own_parts != expected)

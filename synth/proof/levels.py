@@ -119,14 +119,16 @@ class LeveledProof(FloatSumProof):
             addends = np.ldexp(kept, -places - self.lsb_exponent if is_framed else 0).astype(np.int64)
             rest = (values - np.where(negative & follows, -addends, addends)) % form.modulus
             possible = np.flatnonzero(largest >= levels)
-            rest, wrong = rest[possible], possible[rest[possible] != np.median(rest[possible])]
+            numbers, counts = np.unique(rest[possible], return_counts=True)
+            usual = int(numbers[counts.argmax()])
+            wrong = possible[rest[possible] != usual]
             if wrong.size:
                 some = wrong[:: max(wrong.size // EACH, 1)]
                 suspects = self._suspects(lanes, lane, [classes[place] for place in member[some]], largest[some])
                 raise NotShownError(f"lane {lane} does not add some product as it is cut", suspects)
             if addends[largest == self.top].any() and self.acc_exceeds:
                 raise NotShownError("the largest level is too small for some accumulators")
-            constant += int(rest[0])
+            constant += usual
         if constant % form.modulus:
             raise NotShownError("the constants of all lanes do not add up to 0")
 

@@ -1,6 +1,7 @@
 """The proofs of sums that are rounded: a number and an accumulator, by the distance of their bits."""
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -163,7 +164,10 @@ class PrefixRoundedProof(RoundedDotProof):
         proof, form = self.form_of(_TOTAL)
         form = without_inverses(form, proof.netlist, self._placed)
         *parts, others = proof.lanes.split(form.terms, self.sign_mask)
-        if others != {net: 1 << place for place, net in enumerate(self._placed[self._low :])}:
+        weights = Counter[int]()  # a net may be in several places
+        for place, net in enumerate(self._placed[self._low :]):
+            weights[net] += 1 << place
+        if others != weights:
             raise NotShownError(f"{_TOTAL} is not a sum of the accumulator and of words that belong to one lane each")
         proof.check_parts(form, parts)
         self._check_marks()
@@ -187,10 +191,18 @@ class PrefixRoundedProof(RoundedDotProof):
             raise NotShownError(f"{_MARKS} is not the first place of the sum of two rows")
 
     def query_of_sum(self, solver: Solver, acc: Bits) -> Query:
-        """Outputs for any sum of all products, which is no net; and any marks of the whole sum."""
+        """The same, for sums of finite products."""
+        return super().query_of_sum(solver, acc) if super().has_sum else self._query(solver, acc, self.sum_bits)
+
+    def _specials(self) -> Pins | None:
+        """The same, where lanes may add anything, as products that are not finite are no part of what is shown."""
         if super().has_sum:
-            return super().query_of_sum(solver, acc)
-        number, size = solver.variable(SUM_OF_PRODUCTS, self.sum_bits), len(self.word(_TOTAL))
+            return super()._specials()
+        return self.specials(self._query(*self.unknown_acc(), len(self.word(_TOTAL))))
+
+    def _query(self, solver: Solver, acc: Bits, bits: int) -> Query:
+        """Outputs for any sum of some bits, which is no net; and any marks of the whole sum."""
+        number, size = solver.variable(SUM_OF_PRODUCTS, bits), len(self.word(_TOTAL))
         placed = cat(*solver.nets(self.netlist, self.bound("acc_in", acc), self._placed))
         total = number.signed.to(size) + placed[self._low :].to(size).signed
         query = self.query(solver, acc, [_MARKS], {_TOTAL: total})
