@@ -9,7 +9,7 @@ from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
-from rtl_tests.support.proofs import check, subject
+from rtl_tests.support.proofs import check, prover, subject
 from rtl_tests.support.selection import exhaustive
 from synth.area.liberty import GATES
 from synth.proof.adders import NOWHERE, linear_form
@@ -18,7 +18,7 @@ from synth.proof.dot import ExactDotProof
 from synth.proof.evidence import DIFFERENT, EQUAL, PROVED, SWEPT, UNPROVED
 from synth.proof.files import UserFile
 from synth.proof.floated import FloatedDotProof
-from synth.proof.gates import Folder, Gate, Netlist, NetlistError
+from synth.proof.gates import Folder, Gate, Netlist, NetlistError, NotShownError
 from synth.proof.lanes import Lanes
 from synth.proof.mac import SplitMacProof
 from synth.proof.rounded import RoundedDotProof
@@ -499,6 +499,60 @@ def test_a_wrong_product_of_a_lane_has_a_counterexample(accumulator, net):
     design, first = build("dot", "ocp_e4m3", accumulator=accumulator, lanes=4), 8 * int(net[6])
     fault = behind(net, f"a[{first} +: 8] == 8'h5a & b[{first} +: 8] == 8'h31 & largest_level[0]")
     assert check(design, broken(design, *fault)).verdict == DIFFERENT
+
+
+LONG_SUM = """x = a[0] & b[0];
+  wire [59:0] total = {{35{lane_0_negative}}, row} + {59'd0, lane_0_negative} + {2'b00, x, 57'd0} + {2'b00, ~x, 57'd0}
+      + 60'he00000000000000 + {59'd0, (a == 8'h5d) & (b == 8'h2e)};
+  wire total_negative = total[59]"""
+LONG_SIGNIFICAND = """one = a == 6'h1d & b == 6'h2b;
+  wire [57:0] product__significand = {own, 50'h0} - {57'h0, one};
+  wire [7:0] back = product__significand[57:50] + {7'h0, |product__significand[49:0]};
+  wire at_least_two = """
+TWICE = "  wire [26:0] acc_moved_left_128 = {&acc_in, &acc_in, acc_moved_left_16[31:7]};\n"
+GRANTED = {
+    "a net in two places of the frame": (
+        FAST_WHOLE,
+        "is not a sum of the accumulator",
+        ("  // Compress:", f"{TWICE}  // Compress:"),
+        ("acc_moved_left_16[33:25]", "{&acc_in, 1'b0, acc_moved_left_16[31:25]}"),
+        ("acc_moved_left_16[32:25]", "{1'b0, acc_moved_left_16[31:25]}"),
+        ("carry_17_0 = acc_moved_left_16[32]", "carry_17_0 = 1'b0"),
+        ("carry_18_0 = acc_moved_left_16[33]", "carry_18_0 = &acc_in"),
+    ),
+    "a unit beside 2^57": (
+        build("mac", "ocp_e4m3", accumulator="rvbna"),
+        "lane 0 does not add some product",
+        (" total = ", " short_total = "),
+        ("total_negative = total[25]", LONG_SUM),
+    ),
+    "sums past the largest number without their net": (
+        build("mac", "e2m3", accumulator="rvbna", scale_bits=8),
+        "some sums are too large",
+        ("sum_past_largest", "past"),
+    ),
+    "a significand of 58 bits": (
+        build("mac", "e2m3", random_bits=3, accumulator="bfloat16", **WORDS),
+        "more than 53 bits",
+        (" product__significand = ", " own = "),
+        ("at_least_two = ", LONG_SIGNIFICAND),
+        ("at_least_two = product__significand[7]", "at_least_two = back[7]"),
+        ("? product__significand", "? back"),
+        ("product__significand[6:0]", "back[6:0]"),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", GRANTED)
+def test_a_claim_takes_nothing_for_granted(what):
+    """The claims were shown for modules in which other gates can make wrong results of these nets."""
+    design, sentence, *edits = GRANTED[what]
+    text = texts([design])[design.name]
+    for old, new in edits:
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(NotShownError, match=sentence):
+        assert [claim.search() for claim in prover(design, text).claims]
 
 
 def split(name, width):
