@@ -525,6 +525,7 @@ GRANTED = {
         "lane 0 does not add some product",
         (" total = ", " short_total = "),
         ("total_negative = total[25]", LONG_SUM),
+        ("below_normal = moved_left_1[0]", "below_normal = moved_left_1[0] | ^total"),
     ),
     "sums past the largest number without their net": (
         build("mac", "e2m3", accumulator="rvbna", scale_bits=8),
