@@ -1,8 +1,9 @@
 """A module under test with its vectors, and the files that the bench reads."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from hwgen.blocks.block import Design
 from hwgen.netlist.emit import CLOCK
 from hwgen.reference import Pins
+from hwgen.reference.kinds import kinds
 from hwgen.reference.reference import Columns, parted
 from hwgen.reference.tile import reference
 from hwgen.reference.trace import CARE
@@ -21,11 +23,16 @@ TOP = "bench_top"
 VECTOR_STEPS = 1_000_000
 """Steps of simulated time for which a vector is applied: 1 us at a precision of 1 ps, longer than most delays."""
 
-RECORDED = 5
+RECORDED = 1000
 """Number of mismatches that the bench records of each module and class; the others are only counted."""
 
 Explain = Callable[[Mapping[str, int], Mapping[str, int], Mapping[str, int]], str]
 """From (inputs, got, expected), each a mapping of ports to values, to a sentence with fields and exact values."""
+
+Kinds = Callable[[Mapping[str, int], Mapping[str, int]], Iterable[str]]
+"""From (got, expected) to the kinds of what differs."""
+
+UNDEFINED = "undefined bits"
 
 
 @dataclass(frozen=True)
@@ -43,10 +50,14 @@ class Case:
     """
     explain: Explain | None = None
     """Adds a sentence to the report of a mismatch."""
+    kinds: Kinds | None = None
+    """Adds the kinds of mismatches to the report of a class."""
     seed: int | None = None
     """Seed of the vectors."""
     care: Mapping[str, NDArray[Any]] | None = None
     """For clocked modules, whose vectors depend on earlier ones: whether each vector's output is compared."""
+    held: NDArray[Any] | None = None
+    """For modules that stall: whether a vector's outputs are still those of the vector before. They count once."""
     classes: Mapping[str, int] = field(default_factory=dict)
     """Names of consecutive vectors and their numbers, e.g. ``{"specials": 100, "random": 900}``. A class of a clocked
     module depends on no earlier one. Default: the vectors have no classes.
@@ -94,7 +105,17 @@ class Case:
             {port: values[start:end] for port, values in (ports or {}).items()}
             for ports in (self.inputs, self.outputs, self.care)
         )
-        return replace(self, inputs=inputs, outputs=outputs, care=care or None, classes={})
+        held = None if self.held is None else self.held[start:end]
+        return replace(self, inputs=inputs, outputs=outputs, care=care or None, held=held, classes={})
+
+    def kinds_of(self, index: int, got: Mapping[str, str]) -> Iterable[str]:
+        """The kinds of a mismatch; none if the case does not know any."""
+        if not _is_known(got):
+            return [UNDEFINED]
+        expected = {port: _value(values, index) for port, values in self.outputs.items()}
+        care = {port: bool(values[index]) for port, values in (self.care or {}).items()}
+        seen = {port: word if care.get(port, True) else 0 for port, word in expected.items()}
+        return [] if self.kinds is None else self.kinds({port: int(text, 16) for port, text in got.items()}, seen)
 
     def describe(self, index: int, got: Mapping[str, str]) -> str:
         """A mismatch as text: all fields, and the sentence of ``explain``."""
@@ -103,10 +124,13 @@ class Case:
         fields = [f"{port}={value:#x}" for port, value in inputs.items()]
         fields += [f"{port}={got[port]} (expected {value:#x})" for port, value in expected.items()]
         line = f"  {self.unit} {index // self.per_cycle}: {', '.join(fields)}"
-        known = all(text.startswith("0x") for text in got.values())
-        if self.explain and known:
+        if self.explain and _is_known(got):
             line += "\n    " + self.explain(inputs, {port: int(text, 16) for port, text in got.items()}, expected)
         return line
+
+
+def _is_known(got: Mapping[str, str]) -> bool:
+    return all(text.startswith("0x") for text in got.values())
 
 
 def _value(values: NDArray[Any], index: int) -> int:
@@ -161,7 +185,11 @@ def write_bench(cases: Sequence[Case], folder: Path) -> list[Path]:
                 columns.append(np.concatenate([rows, padding]))
                 slot[bus][port] = [8 * sizes[bus], width]
                 sizes[bus] += rows.shape[1]
-        slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"]})
+        numbers = ""
+        if case.held is not None:
+            numbers = f"numbers_{index}.bin"
+            (folder / numbers).write_bytes(np.cumsum(~case.held).astype("<u4").tobytes())
+        slots.append({"name": case.name, "vectors": case.vectors, "outputs": slot["response"], "numbers": numbers})
         instances += _instance(index, case, slot)
     ports = ", ".join(
         f"{direction} wire [{8 * sizes[bus] - 1}:0] {bus}"
@@ -236,10 +264,28 @@ def case(
     outputs = {port.name: columns[port.name] for port in design.ports if port.direction == "output"}
     care = {name: columns[CARE + name] * (1 - clock) for name in outputs} if is_clocked else None
     counts = {name: repeats * number for name, number in (classes or {}).items()}
-    options = {"name": design.name, "explain": _explain(design), "per_cycle": repeats, **others}
+    held, kind = _held(vectors), partial(kinds, reference(design))
+    options = {"name": design.name, "explain": _explain(design), "kinds": kind, "per_cycle": repeats, **others}
+    if held is not None:  # the second vector of a cycle is of the first
+        options["held"] = np.repeat(held, repeats) | (clock == 1)
     return Case(
         verilog=verilog, ports=widths, inputs=inputs, outputs=outputs, seed=seed, care=care, classes=counts, **options
     )
+
+
+def _held(vectors: Columns) -> NDArray[np.bool_] | None:
+    """Whether the results in each cycle are still those of the cycle before, as a pipeline or a stream is stalled.
+
+    An accumulator with ``clear`` keeps its value also without a stall, so that none of its cycles are.
+    """
+    if "y_tready" in vectors:
+        stalls = (vectors["y_tvalid"] == 1) & (vectors["y_tready"] == 0)
+    elif "enable" in vectors and "clear" not in vectors:
+        stalls = vectors["enable"] == 0
+    else:
+        return None
+    stalls = stalls & (vectors.get("rst", np.zeros(len(stalls))) == 0)
+    return np.concatenate([[False], stalls[:-1]])
 
 
 def _explain(design: Design) -> Explain:

@@ -13,6 +13,7 @@ import sys
 import sysconfig
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from hwgen.simulate.case import RECORDED, TOP, VECTOR_STEPS, Case, write_bench
+from hwgen.simulate.case import TOP, VECTOR_STEPS, Case, write_bench
 from hwgen.simulate.simulators import environment, verilator_environment
 
 INSIDE = str(Path(__file__).parent / "inside")
@@ -49,6 +50,9 @@ WAVE_VECTORS = 1000
 
 LIMIT = 60.0
 """Seconds of processor time after which a simulation without progress is ended: its module does not settle."""
+
+SHOWN = 5
+"""Mismatches of each class that the complaints have."""
 
 Tick = Callable[[int], None]
 """Called with the number of simulated vectors, from another thread."""
@@ -79,7 +83,7 @@ def simulate(
     *,
     waves: bool = True,
     tick: Tick | None = None,
-    shown: int = RECORDED,
+    shown: int = SHOWN,
 ) -> Outcome:
     """Simulate all cases at once in a folder, and compare every output with its expected value.
 
@@ -150,7 +154,7 @@ def _simulate(
     folder: Path,
     waves: bool = False,
     tick: Tick | None = None,
-    shown: int = RECORDED,
+    shown: int = SHOWN,
 ) -> Outcome:
     """Simulate under one top."""
     from cocotb_tools.runner import get_results, get_runner
@@ -264,7 +268,7 @@ def _unsettled(cases: Sequence[Case], first: int) -> str:
     return f"{', '.join(case.name for case in cases)}: what follows {place} {problem}"
 
 
-def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = RECORDED) -> list[str]:
+def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: int = SHOWN) -> list[str]:
     """Return the lines of the complaints about the results of ``hwgen_compare``; none if all vectors passed."""
     lines = []
     for case in cases:
@@ -277,9 +281,13 @@ def complaints_about(cases: Sequence[Case], results: Mapping[str, Any], shown: i
         for bad, (name, count) in zip(results["bad"], parts or [("", case.vectors)], strict=False):
             if case.name in bad:
                 label = f", class {name}" if name else ""
-                lines.append(f"{case.name}{label}: {bad[case.name]} of {count // size} {case.unit}s differ{seed}")
                 mismatches = (item for item in results["mismatches"] if item["case"] == case.name)
                 here = [item for item in mismatches if first <= item["index"] < first + count]
+                kinds = Counter(kind for item in here for kind in case.kinds_of(item["index"], item["got"]))
+                among = f"among the first {len(here)} " if len(here) < bad[case.name] else ""
+                listed = ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
+                line = f"{case.name}{label}: {bad[case.name]} of {count // size} {case.unit}s differ{seed}"
+                lines.append(line + (f": {among}{listed}" if case.kinds and listed else ""))
                 lines += [case.describe(item["index"], item["got"]) for item in here[:shown]]
             first += count
     return lines

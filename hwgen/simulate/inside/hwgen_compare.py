@@ -48,13 +48,25 @@ def _fields(response: LogicArray, ports: dict[str, list[int]]) -> dict[str, str]
     return fields
 
 
-def _record(step: int, got: LogicArray, expected: bytes, bad: dict[str, int]) -> None:
-    """Count and record the modules whose outputs differ in a step."""
+def _vector(case: dict[str, Any], step: int) -> int:
+    """A number of the step's vector, which it keeps while it is stalled."""
+    if not case["numbers"]:
+        return step
+    with (FOLDER / case["numbers"]).open("rb") as numbers:
+        numbers.seek(4 * step)
+        return int.from_bytes(numbers.read(4), "little")
+
+
+def _record(step: int, got: LogicArray, expected: bytes, bad: dict[str, int], last: dict[str, int]) -> None:
+    """Count and record the modules whose outputs differ in a step; ``last`` are their vectors that differ."""
     correct = LogicArray.from_bytes(expected, byteorder="little")
     for case in PLAN["cases"]:
         fields = _fields(got, case["outputs"])
         if step < case["vectors"] and fields != _fields(correct, case["outputs"]):
-            name = case["name"]
+            name, number = case["name"], _vector(case, step)
+            if last.get(name) == number:
+                continue
+            last[name] = number
             bad[name] = bad.get(name, 0) + 1
             if bad[name] <= PLAN["recorded"]:
                 RESULTS["mismatches"].append({"case": name, "index": step, "got": fields})
@@ -81,6 +93,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
     stimulus, response, unit = dut.stimulus, dut.response, Timer(PLAN["vector_steps"], "step")
     in_size, out_size, end = PLAN["stimulus_bytes"], PLAN["response_bytes"], first + count
     bad: dict[str, int] = {}
+    last: dict[str, int] = {}
     step, start = first, time.perf_counter()
     with (FOLDER / "stimuli.bin").open("rb") as stimuli, (FOLDER / "responses.bin").open("rb") as responses:
         stimuli.seek(first * in_size)
@@ -91,7 +104,7 @@ async def _compare(dut: Any, first: int, count: int) -> dict[str, int]:
             await unit
             got = response.value
             if _unsigned(got) != int.from_bytes(expected, "little"):
-                _record(step, got, expected, bad)
+                _record(step, got, expected, bad, last)
             step += 1
             if not step & (REPORT_EVERY - 1):
                 _report(step)

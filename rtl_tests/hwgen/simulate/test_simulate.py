@@ -108,7 +108,9 @@ def test_a_mismatch_is_reported_and_can_be_repeated(tmp_path, capsys, monkeypatc
     assert main(whole) == 1
     first = capsys.readouterr().out
     assert re.match(r"my_mac: differs from the reference model in icarus, 700 vectors of 8 classes\n", first)
-    assert re.search(r"\n  my_mac, class ties: \d+ of 50 vectors differ \(seed 5\)\n", first)
+    assert re.search(
+        r"\n  my_mac, class ties: \d+ of 50 vectors differ \(seed 5\): one unit in the last place \d+", first
+    )
     assert re.search(r"\n    vector \d+: a=0x\w+, b=0x\w+, acc_in=0x\w+, acc_out=0x\w+ \(expected 0x\w+\)\n", first)
     assert re.search(r"\n      a 0x\w+ = sign .*; acc_in .*; acc_out .*; expected ", first)
     assert re.search(r"\nrounding of a normal sum +\d  +5", first)
@@ -130,6 +132,40 @@ def test_a_mismatch_is_reported_and_can_be_repeated(tmp_path, capsys, monkeypatc
     )
     assert shell.returncode == 1, shell.stderr
     assert shell.stdout.splitlines()[1:4] == first.splitlines()[1:4]
+
+
+STALLED = {
+    "clock enable": ("--clock-enable", "if (enable) ", "input wire enable,", ""),
+    "refused": ("--handshake", "", "output wire in_ready, input wire out_ready,", "assign in_ready = ~code[0];"),
+}
+
+
+@NEEDS_ICARUS
+@pytest.mark.parametrize(("option", "enabled", "port", "more"), STALLED.values(), ids=STALLED)
+def test_a_vector_that_is_stalled_counts_once(option, enabled, port, more, tmp_path, capsys, monkeypatch):
+    """Wrong codes count as often as the module takes them, though a stalled result is compared in each cycle."""
+    monkeypatch.chdir(tmp_path)
+    wrong = " ^ {15'd0, code[0]}" if enabled else ""
+    Path("m.v").write_text(
+        build("decoder", "e2m1").verilog()
+        + f"""module mine (input wire clk, input wire rst, {port} input wire in_valid, input wire [3:0] code,
+          output reg out_valid, output reg [15:0] bits);
+          wire [15:0] now; e2m1_decoder_binary16 d (.code(code), .bits(now)); {more}
+          always @(posedge clk) if (rst) out_valid <= 1'b0;
+            else {enabled}begin out_valid <= in_valid; bits <= now{wrong}; end
+        endmodule"""
+    )
+    words = f"--vectors 400 --seed 3 --sim icarus --verilog m.v --top mine --stages 1 {option} -o out"
+    assert main(["simulate", "decoder", "--format", "e2m1", *words.split()]) == 1
+    out = capsys.readouterr().out
+    counts = re.findall(r"class .*: (\d+) of \d+ cycles differ \(seed 3\): ", out)
+    vectors = suite(
+        build("decoder", "e2m1", stages=1, clock_enable=bool(enabled)), 400, np.random.default_rng(3)
+    ).vectors
+    taken = (vectors["in_valid"] == 1) & (vectors["rst"] == 0) & (vectors["code"] % 2 == 1)
+    if enabled:
+        taken &= vectors["enable"] == 1
+    assert sum(map(int, counts)) == taken.sum() > 5
 
 
 @pytest.mark.parametrize("source", ["binary32", "bfloat16"])
