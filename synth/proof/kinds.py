@@ -1,15 +1,13 @@
 """Mismatches by kind: what is wrong with a result, how often among directed and random vectors, and where first."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from golden import Format
-from golden.wide import wide
 from hwgen.blocks.block import Design
-from hwgen.blocks.readout import Readout
 from hwgen.reference import Pins, reference
+from hwgen.reference.kinds import kinds
 from hwgen.reference.reference import ClockedReference, Reference
 from hwgen.reference.sums import SumReference
 from synth.proof.gates import Netlist
@@ -18,37 +16,88 @@ from synth.proof.verify import counterexample
 VECTORS = 20_000
 """Vectors on which mismatches are counted."""
 
-SIGN, NAN, NUMBER, PAYLOAD = "sign of zero", "NaN for a number", "number for NaN", "NaN payload"
-INFINITY, ULP, LARGER, OTHER = "infinity", "one unit in the last place", "larger error", "other outputs"
-
 
 def by_kind(design: Design, netlist: Netlist, known: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The first mismatch of each kind, with its ``kind`` and ``count``, among vectors and ``known`` mismatches.
 
-    The sentence of each says its kind, and how many of the vectors differ so; 0 if only a known mismatch does.
+    The sentence of each says its kind, and how many of the vectors differ so; 0 if only a known mismatch does. It ends
+    with two inputs that differ in one bit, of which the module gets the second right: ``wrong`` and ``right``.
     """
     model = reference(design)
     cases = [{port: pins[port] for port in model.arguments} for pins in _vectors(model)]
     first: dict[str, dict[str, int]] = {}
     counts: dict[str, int] = {}
+    right = []
     answers = zip(cases, netlist.answers(cases), model.answers(cases), strict=True)
     for pins, got, expected in answers:
-        for kind in set(_kinds(model, got, expected)):
+        for kind in kinds(model, got, expected):
             counts[kind] = counts.get(kind, 0) + 1
             first.setdefault(kind, pins)
+        if got == expected:
+            right.append(pins)
     for case in known:
         pins, got, expected = (
             {port: int(digits, 16) for port, digits in case[key].items()} for key in ("inputs", "got", "golden")
         )
-        for kind in set(_kinds(model, got, expected)):
-            first.setdefault(kind, pins)
+        for kind in kinds(model, got, expected):
+            first.setdefault(kind, dict(pins))
     records = []
     for kind in sorted(first, key=lambda kind: (-counts.get(kind, 0), kind)):
-        record = counterexample(design, first[kind], netlist.evaluate(first[kind]))
-        count = counts.get(kind, 0)
-        words = f"{kind} ({count:,} of {len(cases):,} vectors)"
-        records.append({**record, "kind": kind, "count": count, "sentence": f"{words}: {record['sentence']}"})
+        start, count = first[kind], counts.get(kind, 0)
+        record = {**counterexample(design, start, netlist.evaluate(start)), "kind": kind, "count": count}
+        sentence = f"{kind} ({count:,} of {len(cases):,} vectors): {record['sentence']}"
+        if pair := _neighbours(model, netlist, start, right):
+            record |= {
+                key: {port: f"{word:#x}" for port, word in inputs.items()}
+                for key, inputs in zip(("wrong", "right"), pair, strict=True)
+            }
+            sentence += f"; {_said(start, *pair)}"
+        records.append({**record, "sentence": sentence})
     return records
+
+
+def _neighbours(model: Reference, netlist: Netlist, wrong: Pins, right: Sequence[Pins]) -> tuple[Pins, Pins] | None:
+    """Inputs that are wrong, and inputs with one other bit that are right; those of ``wrong`` if it has such a bit.
+
+    Else they are on the way to the nearest of ``right``, each bit of which is changed in turn; None if there is none.
+    """
+    bits = [(port, bit) for port, width in model.arguments.items() for bit in range(width)]
+    start = {port: wrong[port] for port in model.arguments}
+    near = [_flipped(start, *place) for place in sorted(bits, key=lambda place: place[1] % _unit(model, place[0]))]
+    if (place := _first_right(model, netlist, near)) is not None:
+        return start, near[place]
+    if not right:
+        return None
+    goal = min(right, key=lambda pins: sum((pins[port] ^ start[port]).bit_count() for port in start))
+    way = [start]
+    for port, bit in bits:
+        if (start[port] ^ goal[port]) >> bit & 1:
+            way.append(_flipped(way[-1], port, bit))
+    end = _first_right(model, netlist, way)
+    assert end  # the last one is right, the first is not
+    return way[end - 1], way[end]
+
+
+def _unit(model: Reference, port: str) -> int:
+    """Bits of one number of a port."""
+    return model.design.codes[port].width if port in model.design.codes else model.arguments[port]
+
+
+def _flipped(pins: Pins, port: str, bit: int) -> dict[str, int]:
+    return {**pins, port: pins[port] ^ 1 << bit}
+
+
+def _first_right(model: Reference, netlist: Netlist, cases: Sequence[Pins]) -> int | None:
+    pairs = zip(netlist.answers(cases), model.answers(cases), strict=True)
+    return next((place for place, (got, expected) in enumerate(pairs) if got == expected), None)
+
+
+def _said(pins: Pins, wrong: Pins, right: Pins) -> str:
+    (port,) = (port for port in right if wrong[port] != right[port])
+    changed = f"with {port} {right[port]:#x} instead of {wrong[port]:#x} it is right"
+    if all(wrong[port] == pins[port] for port in wrong):
+        return changed
+    return f"{', '.join(f'{port} {word:#x}' for port, word in wrong.items())} is wrong, too, but {changed}"
 
 
 def _vectors(model: Reference) -> list[dict[str, int]]:
@@ -58,32 +107,3 @@ def _vectors(model: Reference) -> list[dict[str, int]]:
         return model.stimuli(VECTORS, rng)
     near = model.near_stimuli(VECTORS // 2, rng)
     return near if isinstance(model, ClockedReference) else [*near, *model.stimuli(VECTORS // 2, rng)]
-
-
-def _kinds(model: Reference, got: Pins, expected: Pins) -> Iterator[str]:
-    for port, right in expected.items():
-        if got[port] != right:
-            fmt = _number_format(model, port)
-            yield OTHER if fmt is None else _kind(fmt, got[port], right)
-
-
-def _number_format(model: Reference, port: str) -> Format | None:
-    """The format of an output that is one number; None for integers, flags and words of several numbers."""
-    core = model.core
-    if port == "acc_out":
-        return None if core.exact is not None else core.sums.state
-    if port not in ("bits", "code"):
-        return None
-    fmt: Format = core.target if isinstance(core, Readout) else core.fmt if port == "code" else wide(core.target)
-    return fmt
-
-
-def _kind(fmt: Format, got: int, expected: int) -> str:
-    wrong, right = (float(fmt.decode(np.array([bits]))[0]) for bits in (got, expected))
-    if np.isnan(wrong) or np.isnan(right):
-        return PAYLOAD if np.isnan(wrong) and np.isnan(right) else NAN if np.isnan(wrong) else NUMBER
-    if np.isinf(wrong) or np.isinf(right):
-        return INFINITY
-    if wrong == right:
-        return SIGN if right == 0 else OTHER
-    return ULP if abs(got - expected) == 1 and (wrong < 0) == (right < 0) else LARGER

@@ -18,7 +18,7 @@ package fp_pkg;
 
   typedef struct packed {
     logic nan, neg_inf, pos_inf;
-    logic [18:0] value;
+    logic [`EXACT-1:0] value;
   } exact_t;
 
   localparam fp16_t Nan = '{sign: 1'b0, exp: '1, man: 10'h200};

@@ -28,8 +28,10 @@ from synth.proof.kinds import by_kind
 from synth.proof.mapping import read
 
 PEERS = ROOT / "rtl_tests" / "support" / "peers"
-SMALL = "-D EXPONENT=2 -D FRACTION=1 -D HAS_NAN=0"
+SMALL = "-D EXPONENT=2 -D FRACTION=1 -D HAS_NAN=0 -D EXACT=19"
 """Macros that make the peers those of e2m1, whose MAC into binary16 has 2^24 inputs."""
+WITH_NAN = SMALL.replace("HAS_NAN=0 -D EXACT=19", "HAS_NAN=1 -D EXACT=18")
+"""Those of e2m1_nan.toml, whose largest code is NaN."""
 LINKS = "a=op_a_i,b=op_b_i,acc_in=acc_i,acc_out=acc_o"
 READ = "read by slang and by Verilator"
 NEEDS_VERILATOR = pytest.mark.skipif("verilator" not in available(), reason="Verilator is not installed")
@@ -116,47 +118,96 @@ def test_the_same_files_are_simulated(folder, capsys, words):
     assert (status, "equal to the reference model on" in out) == (0, True), err + out
 
 
+PEER_FILES = {"mac": MAC, "pipeline": PIPE, "stream": STREAM, "dot": DOT}
 STICKY = "sticky = |(lost & ~half);", "sticky = ~subtracts & |(lost & ~half);"
 BYPASS = (
     "      2'(Mode): begin\n        if (",
     ("      2'(Mode): begin\n        if (is_zero(op_a_i) || is_zero(op_b_i)) acc_o = acc_i;\n        else if ("),
 )
+CARRY = "? -size : size", "? ~size : size"  # of the negation, which an exact subtraction needs
+DROPPED = "| is_nan(b_i[lane]);", "| is_nan(b_i[lane]) & ~is_zero(a_i[lane]) & ~is_zero(a_i[3-lane]);"
+SIGN = "return a.sign ^ b.sign ?", "return a.sign & ~b.sign ?"
 BUGS = {
-    "sticky bit": (STICKY, "fp_mac.sv", MAC, "one unit in the last place"),
-    "zero bypass": (BYPASS, "fp_mac.sv", MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, ""), "number for NaN"),
-    "pipeline": (
-        ("acc_o <= sum;", "acc_o <= valid_o ? sum : '0;"),  # the valid bit of the inputs before
-        "fp_mac_pipe.sv",
-        PIPE,
-        "",
-    ),
-    "stream": (
-        ("if (ready_o) acc_o <= sum;", "if (ready_o) acc_o <= sum ^ {15'd0, valid_o};"),
-        "fp_mac_stream.sv",
-        STREAM,
-        "",
-    ),
-    "dot": (("return a.sign ^ b.sign ?", "return a.sign & ~b.sign ?"), "fp_dot.sv", DOT, ""),
+    f"{peer}, {bug}": (change, "fp_dot.sv" if peer == "dot" else "fp_mac.sv", words, kind)
+    for peer, words in PEER_FILES.items()
+    for bug, change, words, kind in (
+        ("lost bit", CARRY if peer == "dot" else STICKY, words, "one unit in the last place"),
+        (
+            "zero bypass",
+            DROPPED if peer == "dot" else BYPASS,
+            words.replace(SMALL, WITH_NAN).replace("e2m1", "e2m1_nan.toml"),
+            "number for NaN",
+        ),
+    )
 }
+BUGS["mac of 8 bits, zero bypass"] = (
+    BYPASS,
+    "fp_mac.sv",
+    MAC.replace("e2m1", "ocp_e4m3").replace(SMALL, ""),
+    "number for NaN",
+)
+BUGS["dot, sign"] = (SIGN, "fp_dot.sv", DOT, "larger error")
+
+
+def plant(change, file):
+    text = Path(file).read_text()
+    assert change[0] in text
+    Path(file).write_text(text.replace(*change))
 
 
 @NEEDS_VERILATOR
 @pytest.mark.parametrize(("change", "file", "words", "kind"), BUGS.values(), ids=BUGS)
 def test_planted_bugs_are_found(folder, capsys, change, file, words, kind):
-    text = Path(file).read_text()
-    assert change[0] in text
-    Path(file).write_text(text.replace(*change))
+    plant(change, file)
     status, out, err = run(capsys, f"verify {words} -o evidence --junit verify.xml")
-    if kind:
-        assert status == 1, err + out
-        kinds = [line.split(" (")[0].strip() for line in out.splitlines() if " vectors): " in line]
-        assert kind in kinds
-        assert len(kinds) == len(set(kinds))
-        (failure,) = ElementTree.parse("verify.xml").getroot().iter("failure")
-        assert kind in failure.text
-    else:
-        assert status != 0
-        assert "equal to the reference model" not in out
+    assert status == 1, err + out
+    assert out.splitlines()[0].endswith(": differs from the reference model")
+    (record,) = (json.loads(path.read_text()) for path in Path("evidence").glob("*.json"))
+    assert record["verdict"] == "different"
+    kinds = [case["kind"] for case in record["counterexamples"]]
+    assert kind in kinds
+    assert kinds == [line.split(" (")[0].strip() for line in out.splitlines() if " vectors): " in line]
+    assert len(kinds) == len(set(kinds))
+    (failure,) = ElementTree.parse("verify.xml").getroot().iter("failure")
+    assert f"{kind} (" in failure.text
+    for case in record["counterexamples"]:
+        wrong, right = case["wrong"], case["right"]
+        ((port, word),) = right.items() - wrong.items()
+        assert (int(word, 16) ^ int(wrong[port], 16)).bit_count() == 1
+        sentence = f"with {port} {word} instead of {wrong[port]} it is right"
+        assert case["sentence"].endswith(sentence)
+        assert sentence in out
+        assert sentence in failure.text
+        assert wrong == case["inputs"] or " is wrong, too, but with " in case["sentence"]
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("change", "file", "words", "kind"), BUGS.values(), ids=BUGS)
+@pytest.mark.exhaustive
+def test_planted_bugs_are_simulated(folder, capsys, change, file, words, kind):
+    plant(change, file)
+    status, out, err = run(capsys, f"simulate {words} --sim verilator --vectors 2000 -o simulation")
+    assert (status, "differs from the reference model" in out) == (1, True), err + out
+    assert re.search(rf" (vector|cycle)s differ \(seed 1\): .*\b{kind} \d+", out), out
+
+
+REGISTERS = {
+    "pipeline": (("acc_o <= sum;", "acc_o <= valid_o ? sum : '0;"), "fp_mac_pipe.sv", PIPE),  # of the inputs before
+    "stream": (
+        ("if (ready_o) acc_o <= sum;", "if (ready_o) acc_o <= sum ^ {15'd0, valid_o};"),
+        "fp_mac_stream.sv",
+        STREAM,
+    ),
+}
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(("change", "file", "words"), REGISTERS.values(), ids=REGISTERS)
+def test_results_that_depend_on_earlier_inputs_are_found(folder, capsys, change, file, words):
+    plant(change, file)
+    status, out, err = run(capsys, f"verify {words} -o evidence")
+    assert (status, out) == (2, "")
+    assert err == "x"
 
 
 @NEEDS_VERILATOR
