@@ -8,6 +8,7 @@ import pytest
 import golden
 from hwgen.blocks.catalog import BLOCKS, build
 from hwgen.reference import REFERENCES, reference
+from hwgen.reference.kinds import INFINITY, LARGER, NAN, NUMBER, PAYLOAD, ULP, kinds
 from hwgen.reference.reference import integers, limbs
 from rtl_tests.support.blocks import generator, stimuli
 from rtl_tests.support.proofs import check, inputs
@@ -27,6 +28,27 @@ def test_limbs_of_one_accumulator_and_of_many():
     assert integers(limbs(unit, np.array(words, object))).tolist() == words
 
 
+def test_kinds_of_mismatches_of_exact_sums():
+    """Below the flags is a number in two's complement, also one with more bits than binary64 has."""
+    model = reference(build("dot", "ocp_e5m2", lanes=2, accumulator="exact"))
+    exact = model.core.exact
+    most, infinite, nan = (1 << exact.value_width) - 1, 1 << exact.pos_inf_bit, 1 << exact.pos_inf_bit + 2
+    for got, expected, kind in (
+        (1, 0, ULP),
+        (most, 0, ULP),
+        (most >> 1, (most >> 1) - 1, ULP),
+        (3, 0, LARGER),
+        (nan | 1, nan, ULP),
+        (nan, 0, NAN),
+        (5, nan, NUMBER),
+        (nan | infinite, nan, PAYLOAD),
+        (infinite, 1, INFINITY),
+        (infinite, infinite << 1, INFINITY),
+    ):
+        assert kinds(model, {"acc_out": got}, {"acc_out": expected}) == {kind}
+        assert kinds(model, {"acc_out": got}, {"acc_out": got}) == set()
+
+
 DESIGNS = [
     build("decoder", "hif8", target="unpacked"),
     build("encoder", "hif8", rounding="stochastic", random_bits=32),
@@ -37,6 +59,15 @@ DESIGNS = [
     build("quantizer", "e2m1"),
     build("readout", "ocp_e5m2", target="hif8"),
 ]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_each_other_output_has_a_kind(design):
+    model = reference(design)
+    for expected in model.answers(stimuli(design)[:20]):
+        for port, width in model.results.items():
+            for place in range(width):
+                assert len(kinds(model, {**expected, port: expected[port] ^ 1 << place}, expected)) == 1
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
