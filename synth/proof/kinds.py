@@ -21,7 +21,7 @@ def by_kind(design: Design, netlist: Netlist, known: Sequence[dict[str, Any]]) -
     """The first mismatch of each kind, with its ``kind`` and ``count``, among vectors and ``known`` mismatches.
 
     The sentence of each says its kind, and how many of the vectors differ so; 0 if only a known mismatch does. It ends
-    with two inputs that differ in one bit, of which the module gets the second right: ``wrong`` and ``right``.
+    with two inputs that differ in one bit, ``wrong`` and ``right``; the module gets the second one right.
     """
     model = reference(design)
     cases = [{port: pins[port] for port in model.arguments} for pins in _vectors(model)]
@@ -59,7 +59,7 @@ def by_kind(design: Design, netlist: Netlist, known: Sequence[dict[str, Any]]) -
 def _neighbours(model: Reference, netlist: Netlist, wrong: Pins, right: Sequence[Pins]) -> tuple[Pins, Pins] | None:
     """Inputs that are wrong, and inputs with one other bit that are right; those of ``wrong`` if it has such a bit.
 
-    Else they are on the way to the nearest of ``right``, each bit of which is changed in turn; None if there is none.
+    Else they are on the way to the nearest of ``right``, one bit a step; None if there is none.
     """
     bits = [(port, bit) for port, width in model.arguments.items() for bit in range(width)]
     start = {port: wrong[port] for port in model.arguments}
