@@ -509,6 +509,7 @@ LONG_SIGNIFICAND = """one = a == 6'h1d & b == 6'h2b;
   wire [57:0] product__significand = {own, 50'h0} - {57'h0, one};
   wire [7:0] back = product__significand[57:50] + {7'h0, |product__significand[49:0]};
   wire at_least_two = """
+EXPONENT = "wire [7:0] sum_exponent = ({3'b000, largest_level} + 8'h01) - {3'b000"
 TWICE = "  wire [26:0] acc_moved_left_128 = {&acc_in, &acc_in, acc_moved_left_16[31:7]};\n"
 GRANTED = {
     "a net in two places of the frame": (
@@ -526,6 +527,9 @@ GRANTED = {
         (" total = ", " short_total = "),
         ("total_negative = total[25]", LONG_SUM),
         ("below_normal = moved_left_1[0]", "below_normal = moved_left_1[0] | ^total"),
+        ("{{3{sum_exponent[5]}}, sum_exponent}", "{sum_exponent[7], sum_exponent}"),
+        ("{{2{sum_exponent[5]}}, sum_exponent}", "sum_exponent"),
+        ("wire [5:0] sum_exponent = ({1'b0, largest_level} + 6'h01) - {1'b0", EXPONENT),
     ),
     "sums past the largest number without their net": (
         build("mac", "e2m3", accumulator="rvbna", scale_bits=8),
