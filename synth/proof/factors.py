@@ -15,7 +15,7 @@ from synth.proof.gates import NotShownError
 from synth.proof.lanes import Lanes, Representatives
 
 _MOST_BITS = 53
-"""Bits of the longest integer of which binary64 has all values."""
+"""Bits of integers that are all numbers of binary64."""
 
 
 @dataclass(frozen=True)

@@ -107,10 +107,11 @@ def test_a_signal_amid_a_destructor_ends_the_command(monkeypatch, capsys, number
         Interrupted(number)
         time.sleep(5)
 
-    hook = sys.unraisablehook
+    hook, before = sys.unraisablehook, signal.signal(number, signal.SIG_DFL)  # nohup ignores SIGHUP
     monkeypatch.setitem(COMMANDS, "formats", run)
     with pytest.raises(SystemExit) as caught:
         main(["formats"])
+    signal.signal(number, before)
     assert caught.value.code == status
     assert capsys.readouterr().err == ""
     assert sys.unraisablehook is hook
