@@ -560,6 +560,39 @@ def test_a_claim_takes_nothing_for_granted(what):
         assert [claim.search() for claim in prover(design, text).claims]
 
 
+WITH_SPECIALS = """name = "with_specials"
+width = 5
+cite = "a test"
+canonical_nan = 14
+rows = [
+    { prefix = "00", exponent = { rule = "fixed", exponent = 0 }, fraction_bits = 2, hidden = 0 },
+    { prefix = "", exponent = { rule = "biased", bits = 2, bias = 1 }, fraction_bits = 2 },
+]
+specials = [{ mask = 15, value = 12, kind = "inf" }, { mask = 12, value = 12, kind = "nan" }]
+"""
+
+
+def test_a_lane_that_adds_more_for_nan_than_sums_have_bits(tmp_path):
+    """NaN is lost where the sum is one that finite products do not have: specials are shown for all sums."""
+    file = tmp_path / "with_specials.toml"
+    file.write_text(WITH_SPECIALS)
+    design = build("dot", str(file), accumulator="bfloat16", lanes=2, optimize="speed", flags=True)
+    text = texts([design])[design.name]
+    for old, new in (
+        (
+            "wire carry_13_0 = acc_moved_left_16[28];",
+            "wire carry_13_0 = acc_moved_left_16[28] | lane_0__product__is_nan;",
+        ),
+        ("wire sum_12_0 = ~carry_13_0;", "wire sum_12_0 = ~(acc_moved_left_16[28] ^ lane_0__product__is_nan);"),
+        ("acc_moved_left_16[33:25]", "acc_moved_left_16[33:29], carry_13_0, acc_moved_left_16[27:25]"),
+        ("acc_moved_left_16[32:25]", "acc_moved_left_16[32:29], carry_13_0, acc_moved_left_16[27:25]"),
+        ("is_nan, 6'h00}", "is_nan & ~(acc_in == 16'h1234 & |total[18:9] & ~&total[18:9]), 6'h00}"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    assert check(design, text).verdict == DIFFERENT
+
+
 def split(name, width):
     """A word as single bits that have its name: edits of the module."""
     bits = "".join(f"  wire {name}_bit_{place} = {name}_v[{place}];\n" for place in range(width))
