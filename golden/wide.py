@@ -42,8 +42,10 @@ class WideFormat(Format):
         """Whether some numbers have no hidden bit."""
         return not self.rows[0].hidden
 
-    def nearest(self, magnitudes: NDArray[np.float64]) -> NDArray[np.int64]:
+    def nearest(self, magnitudes: NDArray[np.float64], *, truncates: bool = False) -> NDArray[np.int64]:
         """Codes of magnitudes, rounded to nearest: ties to even; in ``dlfloat16`` ties away from zero, and flushed.
+
+        With ``truncates`` they are rounded toward zero, and those from the next power of two on exceed the largest.
 
         What exceeds the largest value, and NaN, has the next code: infinity, or dlfloat16's NaN-or-infinity. Magnitudes
         below binary64's normal numbers are zeros. Integers and normal binary64 numbers are all that is computed with,
@@ -53,11 +55,12 @@ class WideFormat(Format):
         pattern = magnitudes.view(np.int64)
         below_half = (1 << (dropped - 1)) - 1
         ties_up = 1 if self.flush else pattern >> dropped & 1
-        codes: NDArray[np.int64] = pattern + below_half + ties_up >> dropped
+        codes: NDArray[np.int64] = (pattern if truncates else pattern + below_half + ties_up) >> dropped
         codes = codes - ((1023 - self.bias) << self.fraction_bits)
         subnormal = magnitudes < self.smallest_normal
         if self.has_subnormals and subnormal.any():
-            multiples = np.rint(np.where(subnormal, magnitudes, 0.0) * 2.0**-self.ulp_exponent).astype(np.int64)
+            multiples = np.where(subnormal, magnitudes, 0.0) * 2.0**-self.ulp_exponent
+            multiples = (np.floor(multiples) if truncates else np.rint(multiples)).astype(np.int64)
             codes = np.where(subnormal, multiples, codes)
         return codes.clip(0, self.largest_code + 1)
 

@@ -57,7 +57,7 @@ LIMITS = {
         "element_exponent",
         "first_rounded_up",
     ),
-    *("EXPONENTS", "Lfsr", "STOCHASTIC"),
+    *("EXPONENTS", "Lfsr", "STOCHASTIC", "IEEE_LIKE", "ROUNDINGS", "OVERFLOWS", "DAZ", "FTZ"),
 }
 """Names that hwgen may import from the algorithms: options of sums, ranges, formats and policies of blocks, polynomials
 of registers, rules as text, but no results.

@@ -37,6 +37,9 @@ def mac(
     accumulator_rounding: str | None = None,
     random: ArrayLike | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
+    accumulator_overflow: str | None = None,
+    daz: str | None = None,
+    ftz: str | None = None,
 ) -> NDArray[Any]:
     """``round(acc + a * b * 2**scale)``, rounded once (specification, section 2, "Fused MAC").
 
@@ -64,18 +67,29 @@ def mac(
         4.0, section 4.8.2). The zero of an ``exact`` accumulator has no sign, so it takes ``ieee`` only.
     accumulator_rounding : str, optional
         ``stochastic`` rounds sums into ``binary16``, ``bfloat16`` or ``dlfloat16`` as encoders to these formats do
-        (specification, section 0), instead of to the nearest.
+        (specification, section 0), instead of to the nearest. ``toward_zero`` truncates sums into ``binary16``,
+        ``bfloat16`` or ``binary32``. This and the last three parameters are variants of other people's hardware.
     random : unsigned integers, in the broadcast shape
         Random words below ``2**random_bits``; required by ``stochastic``, refused otherwise.
     random_bits : int
         1 to 32.
+    accumulator_overflow : str, optional
+        What finite sums become that overflow: ``infinity``, or ``saturate``, the largest number of their sign. By
+        default to the nearest infinity, and toward zero the largest number, as IEEE 754 has it. Toward zero, sums from
+        the next power of two on become infinity.
+    daz : str, optional
+        "Denormals are zeros": subnormals of ``codes`` (``a`` and ``b``), of the ``accumulator``, or of ``all`` of them
+        are replaced by the zero of their sign, or the only one of their format.
+    ftz : str, optional
+        "Flush to zero": results that are tiny become the zero of their sign, ``before_rounding`` all sums below the
+        smallest normal number, ``after_rounding`` those that are below it rounded with unbounded exponents.
 
     Returns
     -------
     Bits of the accumulator, in the broadcast shape.
     """
     options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero)
-    options = options.with_rounding(accumulator_rounding, random_bits)
+    options = options.with_rounding(accumulator_rounding, random_bits).with_variant(accumulator_overflow, daz, ftz)
     return fused_sums(options, *one_lane(a, b), acc, scale, random=random)[0]
 
 
@@ -126,6 +140,9 @@ def fused_dot(
     accumulator_rounding: str | None = None,
     random: ArrayLike | None = None,
     random_bits: int = DEFAULT_RANDOM_BITS,
+    accumulator_overflow: str | None = None,
+    daz: str | None = None,
+    ftz: str | None = None,
 ) -> NDArray[Any]:
     """``round(acc + 2**scale * sum of a * b along the last axis)``, rounded once.
 
@@ -154,7 +171,8 @@ def fused_dot(
     or infinite.
     """
     options = SumOptions.of(a_format, b_format, accumulator, terms, scale_bits, zero)
-    options = options.with_rounding(accumulator_rounding, random_bits).with_scales(a_scale, b_scale, scale_format)
+    options = options.with_rounding(accumulator_rounding, random_bits).with_variant(accumulator_overflow, daz, ftz)
+    options = options.with_scales(a_scale, b_scale, scale_format)
     return fused_sums(options, a, b, acc, scale, a_scale, b_scale, random=random)[0]
 
 
@@ -196,7 +214,7 @@ def fused_sums(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Add the products along the last axis to accumulators: bits, and flags, which are empty unless asked for."""
     fa, fb, flagged = options.a_format, options.b_format, options.has_flags
-    left, right = broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b"))
+    left, right = options.flushed(*broadcast(fa.as_codes(a, "a"), fb.as_codes(b, "b")))
     if left.ndim == 0 or left.shape[-1] == 0:
         raise BadValue("a", "and b must have a last axis with at least one product")
     lanes = options.unit_lanes or left.shape[-1]
@@ -206,7 +224,7 @@ def fused_sums(
         acc = options.exact.zeros() if acc is None else acc
         return exact_sums(options.exact, left, right, acc, scale, flagged=flagged)
     target, kept_bits = options.state, aligned_bits(options.accumulator)
-    bits = target.as_codes(target.sign_bit if acc is None else acc, "acc")  # -0 + x = x for all x
+    bits = options.flushed_state(target.as_codes(target.sign_bit if acc is None else acc, "acc"))  # -0 + x = x
     factors = options.factors(scale, a_scale, b_scale)
     scaled = {} if scale is None and options.block_scale is None else {"scale": factors.shape}
     shape, depth = check_shapes(acc=bits.shape, a=left.shape[:-1], **scaled), left.shape[-1]
@@ -246,7 +264,7 @@ def added(
 
     Accumulators whose state is binary32 round this sum to the nearest, ties to even.
     """
-    target = options.state
+    target, acc, addend = options.state, options.flushed_state(acc), options.flushed_state(addend)
     values, other = target.numbers(acc), target.numbers(addend)
     total = odd_sum(values, other[np.newaxis], options.lsb_exponent)
     negative = np.signbit(total)
@@ -283,7 +301,8 @@ def _rounded(
     """
     target, random_bits = options.state, options.random_bits
     if random_bits is None:
-        bits = pack(target, total, negative)
+        below, rules = options.flush_below, {"truncates": options.truncates, "saturates": options.saturates}
+        bits = pack(target, total, negative, flush_below=below, **rules)
     else:
         rule = target_options(target, Rounding.STOCHASTIC)
         bits = codes_of(target, total, negative, rule, 2.0**random_bits - words.astype(np.float64), random_bits)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TypedDict
+from functools import cache, cached_property
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,11 +23,22 @@ from golden.bits import check_shapes, scale_range
 from golden.formats import Format
 from golden.options import check_random_bits
 from golden.refusal import BadValue, check_choice, check_flag, check_integer
-from golden.rows import DEFAULT_RANDOM_BITS, Rounding
+from golden.rows import DEFAULT_RANDOM_BITS, Overflow, Rounding
 from golden.wide import ALIGNED, IEEE, NONE, RVBNA, WideFormat, check_accumulator, check_zero, state_format
 
 STOCHASTIC = ("binary16", "bfloat16", "dlfloat16")
 """Accumulators that can round stochastically."""
+
+IEEE_LIKE = ("binary16", "bfloat16", "binary32")
+"""Accumulators that have variants: what other people's hardware does where ours does as IEEE 754 has it."""
+ROUNDINGS = (Rounding.STOCHASTIC.value, Rounding.TOWARD_ZERO.value)
+OVERFLOWS = INFINITY, SATURATE = Overflow.INFINITY.value, Overflow.SATURATE.value
+DAZ = ALL, CODES, ACCUMULATOR = "all", "codes", "accumulator"
+"""Operands whose subnormals are zeros ("denormals are zeros")."""
+FTZ = BEFORE, AFTER = "before_rounding", "after_rounding"
+"""When it is found that a result is tiny, and flushed to zero: see IEEE 754-2019, section 7.5."""
+VARIANTS = ("accumulator_rounding", "accumulator_overflow", "daz", "ftz")
+"""Arguments that choose a variant, unless the first one is ``stochastic``."""
 
 
 class SumKeywords(TypedDict, total=False):
@@ -40,6 +51,9 @@ class SumKeywords(TypedDict, total=False):
     flags: bool
     accumulator_rounding: str | None
     random_bits: int | None
+    accumulator_overflow: str | None
+    daz: str | None
+    ftz: str | None
 
 
 @dataclass(frozen=True)
@@ -64,6 +78,10 @@ class SumOptions:
     random_bits: int | None = None
     unit_lanes: int | None = None
     target: str | None = None
+    truncates: bool = False
+    accumulator_overflow: str | None = None
+    daz: str | None = None
+    ftz: str | None = None
 
     @classmethod
     def of(
@@ -78,6 +96,9 @@ class SumOptions:
         *,
         accumulator_rounding: str | None = None,
         random_bits: int | None = None,
+        accumulator_overflow: str | None = None,
+        daz: str | None = None,
+        ftz: str | None = None,
         block_scale: str | Format | None = None,
     ) -> SumOptions:
         """Check options, and apply the defaults of ``b_format``, the format of ``a``, ``terms`` and ``random_bits``."""
@@ -89,9 +110,10 @@ class SumOptions:
         terms = check_integer("terms", DEFAULT_TERMS if terms is None else terms, 1, MAX_TERMS)
         terms_of_exact = terms if accumulator == "exact" else None
         plain = cls(a, b, accumulator, terms_of_exact, int(scale_bits), zero, check_flag("flags", flags))
-        if random_bits is not None and accumulator_rounding is None:
+        if random_bits is not None and accumulator_rounding in (None, Rounding.TOWARD_ZERO):
             raise BadValue("random_bits", "needs accumulator_rounding 'stochastic'")
         plain = plain.with_rounding(accumulator_rounding, DEFAULT_RANDOM_BITS if random_bits is None else random_bits)
+        plain = plain.with_variant(accumulator_overflow, daz, ftz)
         if block_scale is None:
             return plain
         if scale_bits:
@@ -122,14 +144,47 @@ class SumOptions:
         return replace(self, block_scale=fmt)
 
     def with_rounding(self, rounding: str | None, random_bits: int) -> SumOptions:
-        """The options with a rounding of the accumulator, ``stochastic`` or None; see :func:`golden.mac`."""
+        """The options with a rounding of the accumulator, one of :data:`ROUNDINGS` or None; see :func:`golden.mac`."""
         if rounding is None:
             return self
-        check_choice("accumulator_rounding", rounding, (Rounding.STOCHASTIC.value,))
+        if check_choice("accumulator_rounding", rounding, ROUNDINGS) == Rounding.TOWARD_ZERO:
+            return replace(self, truncates=True)._checked_variant()
         if self.accumulator not in STOCHASTIC:
             allowed = f"{', '.join(STOCHASTIC[:-1])} or {STOCHASTIC[-1]}"
             raise BadValue("accumulator_rounding", f"needs an accumulator in {allowed}, not {self.accumulator!r}")
         return replace(self, random_bits=check_random_bits(random_bits))
+
+    def with_variant(self, overflow: str | None, daz: str | None, ftz: str | None) -> SumOptions:
+        """The options with an overflow and with flushed subnormals, or as they are for None; see :func:`golden.mac`."""
+        chosen = {"accumulator_overflow": overflow, "daz": daz, "ftz": ftz}
+        for (argument, word), allowed in zip(chosen.items(), (OVERFLOWS, DAZ, FTZ), strict=True):
+            if word is not None:
+                check_choice(argument, word, allowed)
+        return replace(self, accumulator_overflow=overflow, daz=daz, ftz=ftz)._checked_variant()
+
+    def _checked_variant(self) -> SumOptions:
+        """The options; a variant is refused without an accumulator that has some, and with what only IEEE's sums have.
+
+        So are flushed codes of a pair of formats, whose subnormals are not those of one range.
+        """
+        for argument in self.variants:
+            problem, word = "", repr(getattr(self, argument))
+            if self.accumulator not in IEEE_LIKE:
+                problem = f"needs an accumulator in binary16, bfloat16 or binary32, not {self.accumulator!r}"
+            elif self.has_flags or self.random_bits is not None:
+                problem = f"cannot be combined with {'flags' if self.has_flags else 'stochastic rounding'}"
+            elif (
+                argument == "daz" and self.daz != ACCUMULATOR and len(self.a_format.members + self.b_format.members) > 2
+            ):
+                problem = "needs operands of one format each, not a pair"
+            if problem:
+                raise BadValue(argument, f"{word} {problem}")
+        return self
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The arguments that make sums other than those of our hardware."""
+        return tuple(name for name in VARIANTS[not self.truncates :] if getattr(self, name) is not None)
 
     def alone(self) -> SumOptions:
         """Options for the products' sum alone, rounded as the accumulator would be."""
@@ -152,12 +207,49 @@ class SumOptions:
             "flags": self.has_flags,
             "accumulator_rounding": self.accumulator_rounding,
             "random_bits": self.random_bits,
+            "accumulator_overflow": self.accumulator_overflow,
+            "daz": self.daz,
+            "ftz": self.ftz,
         }
 
     @property
     def accumulator_rounding(self) -> str | None:
-        """``stochastic``, or None: to the nearest, or as the accumulator has it."""
+        """``stochastic``, ``toward_zero``, or None: to the nearest, or as the accumulator has it."""
+        if self.truncates:
+            return Rounding.TOWARD_ZERO.value
         return None if self.random_bits is None else Rounding.STOCHASTIC.value
+
+    @property
+    def saturates(self) -> bool:
+        """Whether finite sums that overflow become the largest number: IEEE 754's toward zero do."""
+        return self.accumulator_overflow == SATURATE or (self.truncates and self.accumulator_overflow is None)
+
+    @property
+    def flush_below(self) -> float:
+        """Magnitudes of sums below this are flushed to zero.
+
+        Rounded as if the exponent range were unbounded, numbers from a quarter of the last place below the smallest
+        normal number on are this one, as the tie is rounded to even.
+        """
+        if self.ftz is None:
+            return 0.0
+        quarter = 0.0 if self.ftz == BEFORE or self.truncates else 2.0 ** (self.state.ulp_exponent - 2)
+        return self.state.smallest_normal - quarter
+
+    def flushed(self, left: NDArray[Any], right: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Codes of both operands; with ``daz`` those of subnormals are replaced by the zero of their sign.
+
+        Formats without a negative zero have one zero.
+        """
+        if self.daz not in (ALL, CODES):
+            return left, right
+        return _without_subnormals(self.a_format).take(left), _without_subnormals(self.b_format).take(right)
+
+    def flushed_state(self, bits: NDArray[Any]) -> NDArray[Any]:
+        """Bits of accumulators; with ``daz`` those of subnormals are replaced by the zero of their sign."""
+        if self.daz not in (ALL, ACCUMULATOR):
+            return bits
+        return np.where(bits & self.state.infinity == 0, bits & self.state.sign_bit, bits).astype(bits.dtype)
 
     @cached_property
     def exact(self) -> ExactAccumulator | None:
@@ -204,3 +296,11 @@ class SumOptions:
         a, b = fmt.as_codes(a_scale, "a_scale"), fmt.as_codes(b_scale, "b_scale")
         check_shapes(a_scale=a.shape, b_scale=b.shape)
         return fmt.values.take(a) * fmt.values.take(b)
+
+
+@cache
+def _without_subnormals(fmt: Format) -> NDArray[Any]:
+    """For each code of a format: itself, or if its number is below the smallest normal one, the zero of its sign."""
+    codes = np.arange(fmt.values.size)
+    zeros = codes & (fmt.sign_bit if fmt.has_negative_zero else 0)
+    return np.where(np.abs(fmt.values) < fmt.smallest_normal, zeros, codes).astype(fmt.code_dtype)

@@ -178,9 +178,26 @@ def _fixed_sum(acc: NDArray[np.float64], parts: NDArray[np.float64], lsb_exponen
     return np.where(np.isfinite(specials), rounded_to_odd(state, lsb_exponent), specials)
 
 
-def pack(target: WideFormat, total: NDArray[np.float64], negative: NDArray[np.bool_]) -> NDArray[Any]:
-    """Round sums, rounded to odd before, to bits, see :meth:`golden.WideFormat.nearest`."""
-    packed: NDArray[Any] = target.nearest(np.abs(total)) | np.where(negative, target.sign_bit, 0)
+def pack(
+    target: WideFormat,
+    total: NDArray[np.float64],
+    negative: NDArray[np.bool_],
+    *,
+    truncates: bool = False,
+    saturates: bool = False,
+    flush_below: float = 0.0,
+) -> NDArray[Any]:
+    """Round sums, rounded to odd before, to bits, see :meth:`golden.WideFormat.nearest`.
+
+    With ``saturates`` finite sums are at most the largest number; sums below ``flush_below`` are zeros of their sign.
+    """
+    magnitudes = np.abs(total)
+    codes = target.nearest(magnitudes, truncates=truncates)
+    if saturates:
+        codes = np.where(np.isfinite(total), np.minimum(codes, target.largest_code), codes)
+    if flush_below:
+        codes = np.where(magnitudes < flush_below, 0, codes)
+    packed: NDArray[Any] = codes | np.where(negative, target.sign_bit, 0)
     if not target.nan_keeps_sign:
         assert target.canonical_nan is not None
         packed = np.where(np.isnan(total), target.canonical_nan, packed)

@@ -88,10 +88,10 @@ class Accumulating(Checked):
 
     The fields of ``sums`` are attributes of the component, too. ``exact`` is None unless the accumulator is ``exact``;
     ``lanes`` is the number of products. Only with ``takes_aligned`` may the accumulator be :data:`golden.wide.RVBNA` or
-    one of :data:`golden.wide.ALIGNED`.
+    one of :data:`golden.wide.ALIGNED`, and only with ``takes_variants`` may it describe other people's modules.
     """
 
-    takes_aligned = True
+    takes_aligned, takes_variants = True, False
     sums: SumOptions
     a_format: Format
     b_format: Format
@@ -144,6 +144,8 @@ class Accumulating(Checked):
         options = SumOptions.of(*formats, block_scale=block_scale, **sums)
         self.sums = options if target is None else options.alone()
         vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
+        if not self.takes_variants:
+            self.check_ours()
         self.exact, accumulator = self.sums.exact, self.accumulator
         if self.exact is None and sums.get("terms") is not None:
             raise BadValue("terms", f"needs accumulator 'exact', not {accumulator!r}")
@@ -156,6 +158,11 @@ class Accumulating(Checked):
         self.optimize = check_choice("optimize", optimize, GOALS)
         if self.optimize != AREA:
             self._check_speed()
+
+    @property
+    def of_others(self) -> tuple[str, ...]:
+        """Variants of sums."""
+        return self.sums.variants
 
     def _check_speed(self) -> None:
         """Refuse to build for speed what was not written, or not measured, for it."""
@@ -183,7 +190,7 @@ class Accumulating(Checked):
 
     @property
     def accumulator_rounding(self) -> str | None:
-        """``stochastic``, or None: to the nearest, or as the accumulator has it."""
+        """See :class:`SumOptions`."""
         return self.sums.accumulator_rounding
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar
@@ -37,6 +37,13 @@ class Core(Protocol):
     @property
     def signature(self) -> wiring.Signature:
         """The component's ports."""
+
+    @property
+    def of_others(self) -> tuple[str, ...]:
+        """See :class:`hwgen.netlist.component.Checked`."""
+
+    def check_ours(self) -> None:
+        """The same."""
 
     def elaborate(self, platform: object) -> Module:
         """Return the hardware."""
@@ -443,8 +450,18 @@ class Design(Generic[C]):
             ports.append(Port("__".join(map(str, path)), direction, len(Value.cast(value))))
         return (*clock, *ports)
 
+    @property
+    def ours(self) -> Design[C]:
+        """The design without what only other people's modules have."""
+        if not self.core.of_others:
+            return self
+        formats, options = self.core._call
+        own = {name: value for name, value in options.items() if name not in self.core.of_others}
+        return replace(self, core=type(self.core)(*formats, **own))
+
     def verilog(self) -> str:
         """Text of the Verilog module."""
+        self.core.check_ours()
         with past_checking():
             return emit(self.component, self.name, self.header)
 

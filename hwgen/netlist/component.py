@@ -5,6 +5,7 @@ from inspect import signature
 from typing import Any, Self
 
 from golden import Format
+from golden.refusal import BadValue
 
 
 class Checked:
@@ -15,6 +16,17 @@ class Checked:
 
     _MustUse__silence = True
     _call: tuple[tuple[Any, ...], dict[str, Any]]
+
+    @property
+    def of_others(self) -> tuple[str, ...]:
+        """Arguments that describe other people's modules, and that no hardware of ours has."""
+        return ()
+
+    def check_ours(self) -> None:
+        """Refuse what only other people's modules have."""
+        for argument in self.of_others:
+            problem = "is for other people's modules, which verify, simulate and compare take with --verilog"
+            raise BadValue(argument, f"{getattr(self, argument)!r} {problem}")
 
     def __new__(cls, *arguments: Any, **options: Any) -> Self:
         """Store the arguments, and report the caller's source location to Amaranth."""

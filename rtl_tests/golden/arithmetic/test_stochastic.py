@@ -249,7 +249,10 @@ ONE = ([[0]], [[0]], "hif8")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"accumulator_rounding": "nearest"}, "accumulator_rounding must be one of stochastic, not 'nearest'"),
+        (
+            {"accumulator_rounding": "nearest"},
+            "accumulator_rounding must be one of stochastic, toward_zero, not 'nearest'",
+        ),
         (
             {**STOCHASTICALLY, "accumulator": "binary32", "random": [[[0]]]},
             "accumulator_rounding needs an accumulator in binary16, bfloat16 or dlfloat16, not 'binary32'",
