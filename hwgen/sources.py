@@ -34,10 +34,11 @@ _OPTIONS = {
     "ports": "--ports",
     "tie": "--tie",
     "handshake": "--handshake",
+    "nan": "--nan",
 }
 """The options that go with ``--verilog``, by their attributes."""
 
-_WRAPPED = "the wrapper of --ports, --tie, --parameter or --handshake"
+_WRAPPED = "the wrapper of --ports, --tie, --parameter, --handshake or --nan"
 """Place of a line that is in none of the user's files."""
 
 
@@ -95,7 +96,7 @@ def sources(arguments: Namespace) -> Sources | None:
 
     Files that cannot be read, bad lists and macros that contain themselves are refused.
     """
-    given = [name for name, option in _OPTIONS.items() if getattr(arguments, name)]
+    given = [name for name, option in _OPTIONS.items() if getattr(arguments, name, None)]
     if arguments.verilog is None:
         if given:
             raise BadValue(_OPTIONS[given[0]], "needs --verilog")

@@ -71,13 +71,15 @@ def wrap(
     functions: str = "",
     files: Mapping[str, str] | None = None,
 ) -> Wrapped | None:
-    """The wrapper that the options ``--ports``, ``--tie``, ``--parameter`` and ``--handshake`` describe, if any is set.
+    """The wrapper that ``--ports``, ``--tie``, ``--parameter``, ``--handshake`` and ``--nan`` describe, if any is set.
 
     ``functions`` are commands that read cell libraries, which are ``files``. Ports that are missing or do not fit are
     refused, and the ones of theirs that might be meant are named.
     """
-    if not (arguments.ports or arguments.tie or arguments.parameter or arguments.handshake):
+    has_nan = getattr(arguments, "nan", None) is not None
+    if not (arguments.ports or arguments.tie or arguments.parameter or arguments.handshake or has_nan):
         return None
+    nan = _nan(design) if has_nan else ""
     parameters = _once("--parameter", map(_parameter, arguments.parameter))
     links = _once("--ports", _links(arguments.ports))
     ties = _once("--tie", _ties(arguments.tie))
@@ -89,7 +91,17 @@ def wrap(
     chosen = "".join("-G " + re.sub(r"(\W)", r"\\\1", f"{name}={value}") + "\n" for name, value in parameters.items())
     inputs = {"module.sv": text, "parameters.f": chosen, **(files or {})}
     module = json.loads(yosys.run(script, inputs, ["ports.json"])["ports.json"])
-    return _Wrapper(design, top, module["modules"][top], links, ties, parameters, arguments.handshake).wrapped()
+    return _Wrapper(design, top, module["modules"][top], links, ties, parameters, arguments.handshake, nan).wrapped()
+
+
+def _nan(design: Design) -> str:
+    """What ``acc_out`` is for a net ``sum``: for any NaN that of the reference model, which all tools then compare."""
+    state = None if design.exact is not None else design.core.sums.state
+    if state is None or state.infinity is None:
+        accumulator = design.core.sums.target or design.core.accumulator
+        raise BadValue("--nan", f"'any' needs an accumulator with IEEE 754's NaNs, not {accumulator!r}")
+    top, k = state.width - 2, state.fraction_bits
+    return f"&sum[{top}:{k}] && |sum[{k - 1}:0] ? {state.width}'h{state.canonical_nan:x} : sum"
 
 
 def _parameter(word: str) -> tuple[str, str]:
@@ -152,9 +164,11 @@ class _Wrapper:
         ties: Mapping[str, str],
         parameters: Mapping[str, str],
         handshake: bool,
+        nan: str,
     ):
         self.design, self.top, self.links, self.ties, self.parameters = design, top, dict(links), dict(ties), parameters
-        self.module, self.handshake, self.notes = module, handshake, list[str]()
+        self.module, self.handshake, self.nan = module, handshake, nan
+        self.notes = ["any NaN is right where the model has one"] if nan else []
         ports = module["ports"].items()
         self.theirs = {name: Port(name, str(port["direction"]), len(port["bits"])) for name, port in ports}
         self.used: set[str] = set()
@@ -255,6 +269,8 @@ class _Wrapper:
             return [f"  assign {side} = 1'b{0 if tilde else 1};"]
         if port.name == "out_valid" and self.handshake:
             return [f"  assign out_valid = {tilde}{side} & ~refused[{design.stages - 1}];"]
+        if port.name == "acc_out" and self.nan:
+            return [f"  wire {port.range}sum;", f"  assign sum = {tilde}{side};", f"  assign acc_out = {self.nan};"]
         return [f"  assign {side} = {tilde}{port.name};" if is_input else f"  assign {port.name} = {tilde}{side};"]
 
     def _ours(self, port: Port) -> str:

@@ -32,7 +32,7 @@ STOCHASTIC = ("binary16", "bfloat16", "dlfloat16")
 IEEE_LIKE = ("binary16", "bfloat16", "binary32")
 """Accumulators that have variants: what other people's hardware does where ours does as IEEE 754 has it."""
 ROUNDINGS = (Rounding.STOCHASTIC.value, Rounding.TOWARD_ZERO.value)
-OVERFLOWS = INFINITY, SATURATE = Overflow.INFINITY.value, Overflow.SATURATE.value
+OVERFLOWS = Overflow.INFINITY.value, Overflow.SATURATE.value
 DAZ = ALL, CODES, ACCUMULATOR = "all", "codes", "accumulator"
 """Operands whose subnormals are zeros ("denormals are zeros")."""
 FTZ = BEFORE, AFTER = "before_rounding", "after_rounding"
@@ -62,9 +62,9 @@ class SumOptions:
 
     The fields are named after arguments of :func:`golden.fused_dot`. ``terms`` is None for accumulators that round,
     ``has_flags`` is whether status flags are asked for, and ``block_scale`` is the format of the scales of two blocks.
-    ``random_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None. ``unit_lanes``
-    are the lanes of a unit that may add fewer products, otherwise None. ``target`` is the format of the products' sum
-    if there is no accumulator, which is then :data:`golden.wide.NONE`.
+    ``random_bits`` are the random bits of an accumulator that rounds stochastically, otherwise None; ``truncates`` says
+    whether it rounds toward zero. ``unit_lanes`` are the lanes of a unit that may add fewer products, otherwise None.
+    ``target`` is the format of the products' sum if there is no accumulator, which is then :data:`golden.wide.NONE`.
     """
 
     a_format: Format
@@ -157,9 +157,9 @@ class SumOptions:
     def with_variant(self, overflow: str | None, daz: str | None, ftz: str | None) -> SumOptions:
         """The options with an overflow and with flushed subnormals, or as they are for None; see :func:`golden.mac`."""
         chosen = {"accumulator_overflow": overflow, "daz": daz, "ftz": ftz}
-        for (argument, word), allowed in zip(chosen.items(), (OVERFLOWS, DAZ, FTZ), strict=True):
+        for (name, word), allowed in zip(chosen.items(), (OVERFLOWS, DAZ, FTZ), strict=True):
             if word is not None:
-                check_choice(argument, word, allowed)
+                check_choice(name, word, allowed)
         return replace(self, accumulator_overflow=overflow, daz=daz, ftz=ftz)._checked_variant()
 
     def _checked_variant(self) -> SumOptions:
@@ -222,7 +222,7 @@ class SumOptions:
     @property
     def saturates(self) -> bool:
         """Whether finite sums that overflow become the largest number: IEEE 754's toward zero do."""
-        return self.accumulator_overflow == SATURATE or (self.truncates and self.accumulator_overflow is None)
+        return self.accumulator_overflow == Overflow.SATURATE or (self.truncates and self.accumulator_overflow is None)
 
     @property
     def flush_below(self) -> float:
@@ -237,16 +237,13 @@ class SumOptions:
         return self.state.smallest_normal - quarter
 
     def flushed(self, left: NDArray[Any], right: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Codes of both operands; with ``daz`` those of subnormals are replaced by the zero of their sign.
-
-        Formats without a negative zero have one zero.
-        """
+        """Codes of both operands; with ``daz`` those of subnormals are replaced by zeros."""
         if self.daz not in (ALL, CODES):
             return left, right
         return _without_subnormals(self.a_format).take(left), _without_subnormals(self.b_format).take(right)
 
     def flushed_state(self, bits: NDArray[Any]) -> NDArray[Any]:
-        """Bits of accumulators; with ``daz`` those of subnormals are replaced by the zero of their sign."""
+        """Bits of accumulators; with ``daz`` those of subnormals are replaced by zeros."""
         if self.daz not in (ALL, ACCUMULATOR):
             return bits
         return np.where(bits & self.state.infinity == 0, bits & self.state.sign_bit, bits).astype(bits.dtype)
@@ -300,7 +297,7 @@ class SumOptions:
 
 @cache
 def _without_subnormals(fmt: Format) -> NDArray[Any]:
-    """For each code of a format: itself, or if its number is below the smallest normal one, the zero of its sign."""
+    """Each code, or if its number is below the smallest normal one, the zero of its sign; or the only zero."""
     codes = np.arange(fmt.values.size)
     zeros = codes & (fmt.sign_bit if fmt.has_negative_zero else 0)
     return np.where(np.abs(fmt.values) < fmt.smallest_normal, zeros, codes).astype(fmt.code_dtype)

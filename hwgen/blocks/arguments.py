@@ -144,6 +144,7 @@ class Accumulating(Checked):
         options = SumOptions.of(*formats, block_scale=block_scale, **sums)
         self.sums = options if target is None else options.alone()
         vars(self).update(vars(self.sums))  # the rows of options name attributes of the component
+        self.of_others = self.sums.variants
         if not self.takes_variants:
             self.check_ours()
         self.exact, accumulator = self.sums.exact, self.accumulator
@@ -158,11 +159,6 @@ class Accumulating(Checked):
         self.optimize = check_choice("optimize", optimize, GOALS)
         if self.optimize != AREA:
             self._check_speed()
-
-    @property
-    def of_others(self) -> tuple[str, ...]:
-        """Variants of sums."""
-        return self.sums.variants
 
     def _check_speed(self) -> None:
         """Refuse to build for speed what was not written, or not measured, for it."""

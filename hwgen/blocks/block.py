@@ -33,17 +33,14 @@ class Core(Protocol):
     """What a block's component has, whatever the block; a block's texts are functions of its own component."""
 
     _call: Call
+    of_others: tuple[str, ...]
 
     @property
     def signature(self) -> wiring.Signature:
         """The component's ports."""
 
-    @property
-    def of_others(self) -> tuple[str, ...]:
-        """See :class:`hwgen.netlist.component.Checked`."""
-
     def check_ours(self) -> None:
-        """The same."""
+        """Refuse what only other people's modules have."""
 
     def elaborate(self, platform: object) -> Module:
         """Return the hardware."""
@@ -453,8 +450,6 @@ class Design(Generic[C]):
     @property
     def ours(self) -> Design[C]:
         """The design without what only other people's modules have."""
-        if not self.core.of_others:
-            return self
         formats, options = self.core._call
         own = {name: value for name, value in options.items() if name not in self.core.of_others}
         return replace(self, core=type(self.core)(*formats, **own))

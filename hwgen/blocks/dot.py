@@ -24,8 +24,8 @@ from hwgen.blocks.options import (
     FABRIC,
     LANES,
     OPTIMIZE,
-    RESULT,
     SUM_TO,
+    VARIED_RESULT,
 )
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.goal import AREA, ASIC
@@ -46,7 +46,7 @@ class Dot(Accumulating, wiring.Component):
         ``b_format`` defaults to ``a_format``.
     lanes : int
         Number of products, 1 to 32; with accumulator ``rvbna`` a power of two.
-    accumulator, terms, scale_bits, overflow, flags, zero, accumulator_rounding, random_bits
+    accumulator, terms, scale_bits, overflow, flags, zero, accumulator_rounding, random_bits and so on
         See :class:`hwgen.Mac`; the product of each lane counts as a term. With the accumulator ``none`` the sum of the
         products alone is rounded.
     target : str, optional
@@ -73,6 +73,8 @@ class Dot(Accumulating, wiring.Component):
         are -0, else +0. A NaN of ``dlfloat16`` has the sign of the accumulator if that is NaN or infinite, else that of
         the first lane whose product is.
     """
+
+    takes_variants = True
 
     def __init__(
         self,
@@ -111,6 +113,7 @@ class Dot(Accumulating, wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         """Products, then the sum."""
+        self.check_ours()
         m = Module()
         if self.exact is None:
             self._add_rounded(m)
@@ -128,7 +131,16 @@ DOT = Block(
     "fused dot product: one rounding of the exact acc + a_0 * b_0 + a_1 * b_1 + ...",
     Dot,
     (A_FORMAT, B_FORMAT),
-    (replace(LANES, always=True), DOT_ACCUMULATOR, SUM_TO, *ACCUMULATION[1:], BLOCK_SCALE, *RESULT, FABRIC, OPTIMIZE),
+    (
+        replace(LANES, always=True),
+        DOT_ACCUMULATOR,
+        SUM_TO,
+        *ACCUMULATION[1:],
+        BLOCK_SCALE,
+        *VARIED_RESULT,
+        FABRIC,
+        OPTIMIZE,
+    ),
     codes=("a", "b"),
     title=lambda core: (
         f"Fused dot product of {core.lanes} lanes: {operands(core)} into {core.target or core.accumulator}"

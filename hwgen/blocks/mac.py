@@ -12,7 +12,7 @@ from golden.arithmetic.options import SumKeywords
 from golden.wide import ALIGNED, RVBNA, wide
 from hwgen.blocks.arguments import Accumulating
 from hwgen.blocks.block import Block
-from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, RESULT
+from hwgen.blocks.options import A_FORMAT, ACCUMULATION, B_FORMAT, OPTIMIZE, VARIED_RESULT
 from hwgen.blocks.parts import Adder, Multiplier, part_product_shape
 from hwgen.blocks.words import operands, sum_lines, sum_rules
 from hwgen.datapath.fast import product
@@ -46,6 +46,8 @@ class Mac(Accumulating, wiring.Component):
         Sign of a zero result: ``ieee``, or ``positive``, which is always +0 and needs a rounded accumulator.
     accumulator_rounding : str, optional
         ``stochastic`` rounds sums into ``binary16``, ``bfloat16`` or ``dlfloat16`` by random words.
+    accumulator_overflow, daz, ftz : str, optional
+        These, and the rounding ``toward_zero``, describe other people's modules, not hardware: see :func:`golden.mac`.
     random_bits : int, optional
         Width of ``random``, 1 to 32; with ``accumulator_rounding`` only. Default: 16.
     optimize : str
@@ -68,6 +70,8 @@ class Mac(Accumulating, wiring.Component):
         A :class:`golden.Flag` word, as :func:`golden.mac_with_flags` returns it.
     """
 
+    takes_variants = True
+
     def __init__(
         self,
         a_format: Format | str,
@@ -84,6 +88,7 @@ class Mac(Accumulating, wiring.Component):
 
     def elaborate(self, _platform: object) -> Module:
         """Multiplier, then adder."""
+        self.check_ours()
         m = Module()
         if self.optimize == SPEED:
             self._fast(m)
@@ -127,7 +132,7 @@ MAC = Block(
     "fused multiply-accumulate: one rounding of the exact acc + a * b",
     Mac,
     (A_FORMAT, B_FORMAT),
-    (*ACCUMULATION, *RESULT, OPTIMIZE),
+    (*ACCUMULATION, *VARIED_RESULT, OPTIMIZE),
     codes=("a", "b"),
     title=lambda core: f"Fused multiply-accumulate: {operands(core)} into {core.accumulator}",
     lines=sum_lines,

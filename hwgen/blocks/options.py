@@ -9,7 +9,7 @@ from typing import Any
 from golden import ACCUMULATORS, DEFAULT_RANDOM_BITS, DEFAULT_TERMS, WIDE, Format, Overflow, Rounding
 from golden.arithmetic.blocks import SCALES
 from golden.arithmetic.exact import MAX_TERMS
-from golden.arithmetic.options import STOCHASTIC
+from golden.arithmetic.options import DAZ, FTZ, IEEE_LIKE, OVERFLOWS, ROUNDINGS, STOCHASTIC
 from golden.bits import MAX_SCALE_BITS, scale_range
 from golden.names import canonical
 from golden.rows import MAX_RANDOM_BITS
@@ -165,6 +165,23 @@ SUM_RANDOM_BITS = replace(
 ACCUMULATION = ACCUMULATOR, TERMS, SCALE_BITS
 RESULT = SUM_FLAGS, ZERO, ACCUMULATOR_ROUNDING, SUM_RANDOM_BITS
 """Options of :class:`golden.arithmetic.options.SumOptions` that all blocks with sums have, in two groups."""
+_THEIRS = f"with --verilog, for sums into {', '.join(IEEE_LIKE[:-1])} or {IEEE_LIKE[-1]}"
+VARIED_RESULT = (
+    SUM_FLAGS,
+    ZERO,
+    replace(ACCUMULATOR_ROUNDING, help=f"{ACCUMULATOR_ROUNDING.help}; or {ROUNDINGS[1]}: {_THEIRS}", allowed=ROUNDINGS),
+    SUM_RANDOM_BITS,
+    Option(
+        "accumulator-overflow",
+        str,
+        f"{_THEIRS}: what a finite sum becomes that overflows (default: infinity, and toward zero the largest number)",
+        OVERFLOWS,
+        suffix="_{}",
+    ),
+    Option("daz", str, f"{_THEIRS}: operands whose subnormals count as zeros", DAZ, suffix="_daz_{}"),
+    Option("ftz", str, f"{_THEIRS}: tiny results are zeros; when it is found that they are", FTZ, suffix="_ftz_{}"),
+)
+"""The same of blocks that also describe other people's modules."""
 _ALSO_NONE = f"; or {NONE}: the sum of the products alone, without the port acc_in"
 DOT_ACCUMULATOR = replace(
     ACCUMULATOR,

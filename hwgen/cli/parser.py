@@ -77,22 +77,28 @@ def spelled(block: Block, spell: Callable[[str], str]) -> Iterator[None]:
         raise (refusal if name is None else refusal.about(spell(name))) from refusal
 
 
-def design_of(block: Block, chosen: Mapping[str, Any], name: str | None, spell: Callable[[str], str]) -> Design:
+def design_of(
+    block: Block, chosen: Mapping[str, Any], name: str | None, spell: Callable[[str], str], ours: bool = True
+) -> Design:
     """Return a block's design. ``chosen`` are values by Python argument; None stands for the component's default.
 
-    A refusal names the option as ``spell`` writes it.
+    A refusal names the option as ``spell`` writes it. With ``ours`` it may not describe other people's modules.
     """
     options = {argument: value for argument, value in chosen.items() if value is not None}
     formats = [options.pop(option.argument) for option in block.formats if option.argument in options]
     with spelled(block, spell):
-        return block.design(*formats, name=name, **options)
+        design = block.design(*formats, name=name, **options)
+        if ours:
+            design.core.check_ours()
+        return design
 
 
 def design_from(arguments: argparse.Namespace) -> Design:
     """Return the design that a command's options describe."""
     block = EVERY[arguments.block]
     chosen = {option.argument: getattr(arguments, _destination(option)) for option in block.all_options}
-    return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}")
+    ours = getattr(arguments, "verilog", None) is None
+    return design_of(block, chosen, getattr(arguments, "name", None), lambda name: f"--{name}", ours)
 
 
 def design_of_words(words: Sequence[str], folder: Path) -> Design:
@@ -328,6 +334,9 @@ def _add_verilog(sub: argparse.ArgumentParser, verb: str) -> None:
     sub.add_argument("--tie", action="append", default=[], metavar="PORT=CONSTANT[,...]", help=text)
     text = "the pipeline has in_ready and out_ready, which --ports may name; its receiver is always ready"
     sub.add_argument("--handshake", action="store_true", help=text)
+    if verb != "measure" and "--daz" in sub._option_string_actions:  # the block has variants
+        text = "any: with accumulators of IEEE 754, any NaN is right where the reference model has one"
+        sub.add_argument("--nan", choices=("any",), help=text)
 
 
 def _compare_options(parser: argparse.ArgumentParser) -> None:

@@ -183,13 +183,14 @@ class _Sums:
     @cached_property
     def _terms(self) -> Products:
         model = self._analysis.model
-        return Products(*model.formats, *model.lane_codes(self._inputs), self._analysis.factors(self._inputs))
+        codes = self._analysis.options.flushed(*model.lane_codes(self._inputs))
+        return Products(*model.formats, *codes, self._analysis.factors(self._inputs))
 
     @cached_property
     def before(self) -> NDArray[np.float64]:
         if "acc_in" not in self._inputs:
             return np.zeros(len(self._inputs["a"]))
-        return self._analysis.values(self._inputs["acc_in"])
+        return self._analysis.values(self._analysis.options.flushed_state(self._inputs["acc_in"]))
 
     @cached_property
     def after(self) -> NDArray[np.float64]:

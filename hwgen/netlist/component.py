@@ -16,11 +16,8 @@ class Checked:
 
     _MustUse__silence = True
     _call: tuple[tuple[Any, ...], dict[str, Any]]
-
-    @property
-    def of_others(self) -> tuple[str, ...]:
-        """Arguments that describe other people's modules, and that no hardware of ours has."""
-        return ()
+    of_others: tuple[str, ...] = ()
+    """Arguments that describe other people's modules, and that no hardware of ours has."""
 
     def check_ours(self) -> None:
         """Refuse what only other people's modules have."""

@@ -99,8 +99,9 @@ def accumulators(
 
 
 def _sums_of_products(options: SumOptions, left: Codes, right: Codes, factors: Mapping[str, Any]) -> Codes:
-    """Bits of rounded sums of products along the last axis; a zero has the sign that IEEE 754 gives it."""
-    plain = replace(options, zero=IEEE, has_flags=False, random_bits=None)
+    """Bits of rounded sums of products along the last axis, as IEEE 754 has them."""
+    plain = replace(options, zero=IEEE, has_flags=False, random_bits=None, truncates=False)
+    plain = plain.with_variant(None, None, None)
     return fused_sums(plain, left, right, np.zeros(len(left), np.uint64), **factors)[0].astype(np.uint64)
 
 

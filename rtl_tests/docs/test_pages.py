@@ -131,6 +131,8 @@ NOT_RUN = {
         "hwgen verify mac --format ocp_e4m3 --stages 2 -f rtl.f --verilog fp8_mac.sv --top fp8_mac "
         "--parameter WIDTH=8    --ports clk=clk_i,rst=~rst_ni,in_valid=valid_i,out_valid=valid_o,a=op_a_i,b=op_b_i,"
         'acc_in=acc_i,acc_out=acc_o    --tie "mode_i=2\'b01" --junit verify.xml',
+        "hwgen verify mac --format ocp_e4m3 --verilog fp8_mac.v --top fp8_mac --daz accumulator --ftz before_rounding"
+        "    --accumulator-rounding toward_zero --nan any",
     ),
 }
 """The commands of each page that are shown but not run."""

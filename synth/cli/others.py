@@ -70,11 +70,12 @@ def refusing(user: Sources | None, design: Design, arguments: argparse.Namespace
 
 def subject(design: Design, arguments: argparse.Namespace, *, is_second: bool = False) -> Subject:
     """The user's module of ``--verilog``, said to be unproved, or the generated one; a second one has another name."""
+    arguments = argparse.Namespace(**{**vars(arguments), "nan": None})  # a rule of comparison, without gates
     user = sources(arguments)
     if user is None:
         return Subject(design)
     top = design.name if arguments.top is None else check_name(arguments.top, "--top")
-    name = f"{top}_theirs" if is_second and top == design.name else top
+    name = f"{top}_theirs" if is_second and top == design.ours.name else top
     is_system_verilog, text, outer = user.main.suffix == ".sv", user.text, top
     words = [user.words, *([] if arguments.top else [f"--top {shlex.quote(top)}"])]
     with refusing(user, design, arguments):

@@ -30,7 +30,7 @@ def compare(design: Design, arguments: argparse.Namespace) -> int:
     check_renamings(arguments)
     check_jobs(arguments.jobs)
     libraries, targets = places(arguments)
-    modules = [Subject(design), subject(design, arguments, is_second=True)]
+    modules = [Subject(design.ours), subject(design, arguments, is_second=True)]
     status = verify.one(design, argparse.Namespace(**{**vars(arguments), "liberty": []}))
     energies = [name for name in targets if name == GATES and compiler() and not status]
     options: dict[str, Any] = {"renamings": arguments.renamings, "libraries": libraries, "seed": arguments.seed}

@@ -184,9 +184,16 @@ class Float(Value):
         """Whether the values are equal, as those of both zeros are; NaN has none."""
         return self._truth(Kind.FP_EQUAL, other.term)
 
+    def rounded(self, mode: RoundingMode, exponent_bits: int, precision: int) -> "Float":
+        """The number, rounded to another floating-point format."""
+        arguments = [self.manager.mk_rm_value(mode), self.term]
+        term = self.manager.mk_term(Kind.FP_TO_FP_FROM_FP, arguments, [exponent_bits, precision])
+        return Float(self.manager, term)
+
     is_nan, is_inf, is_zero, is_normal = map(
         _test, (Kind.FP_IS_NAN, Kind.FP_IS_INF, Kind.FP_IS_ZERO, Kind.FP_IS_NORMAL)
     )
+    is_negative, is_subnormal = map(_test, (Kind.FP_IS_NEG, Kind.FP_IS_SUBNORMAL))
 
 
 Chosen = TypeVar("Chosen", Bool, Bits)

@@ -114,8 +114,9 @@ class Products:
         b = second[held // len(first) % len(second)].astype(np.uint16)
         word, half = (held // (len(first) * len(second))).astype(np.int16), 1 << scale_bits >> 1
         scale = np.where(word >= half, word - 2 * half, word).astype(np.int16)
+        left, right = design.core.sums.flushed(a, b)
         with np.errstate(invalid="ignore"):
-            values = np.ldexp(fa.values[a] * fb.values[b], scale)
+            values = np.ldexp(fa.values[left] * fb.values[right], scale)
         values[np.isnan(values)] = np.nan
         undefined = np.isnan(values) & ~np.isnan(fa.values[a]) & ~np.isnan(fb.values[b])
         signs = ((a & fa.sign_bit) != 0) ^ ((b & fb.sign_bit) != 0)

@@ -15,6 +15,7 @@ from bitwuzla import RoundingMode
 from numpy.typing import NDArray
 
 import golden
+from golden.arithmetic.options import ACCUMULATOR, ALL
 from golden.wide import POSITIVE
 from hwgen.blocks.block import Design
 from synth.proof.bits import Bits, Bool, cat, ite
@@ -72,23 +73,40 @@ class MacProof(SumProof):
 
 
 class Binary32Proof(MacProof):
-    """A MAC into binary32, compared with SMT-LIB's floating-point addition in roundNearestTiesToEven."""
+    """A MAC into binary32, compared with SMT-LIB's floating-point addition in roundNearestTiesToEven.
+
+    Of other people's variants, roundTowardZero is SMT-LIB's, too. A sum of two numbers below the smallest normal number
+    is exact, so that it is tiny before rounding if it is after.
+    """
 
     method = (
         "proof (bitwuzla): for all products and accumulators, the gates give SMT-LIB's IEEE 754 sum in binary32; "
         "the gates that depend on the codes alone are evaluated for all pairs"
     )
+    knows = MacProof.knows | {"accumulator-rounding", "accumulator-overflow", "daz", "ftz"}
 
     def claim(self, acc: Bits, choice: Choice, out: Bits) -> tuple[Bool, list[Bool]]:
+        sums = self.design.core.sums
+        mode = RoundingMode.RTZ if sums.truncates else RoundingMode.RNE
+        if sums.daz in (ALL, ACCUMULATOR):
+            acc = ite(acc[23:31] == 0, acc & 1 << 31, acc)
         canonical_nan = golden.get("binary32").canonical_nan
         assert canonical_nan is not None
         products = [np.float32(member.product) for member in choice.classes]
         words = [canonical_nan if np.isnan(product) else int(product.view(np.uint32)) for product in products]
         first, second, result = (word.as_float(8) for word in (acc, choice.select(words, 32), out))
-        total = first.plus(second, RoundingMode.RNE)
+        total = first.plus(second, mode)
         claim = ite(total.is_nan, out == canonical_nan, ~result.is_nan & (result == total))
+        if sums.truncates != sums.saturates:  # unlike IEEE 754's overflow
+            wide = [number.rounded(mode, 9, 24) for number in (first, second)] if sums.truncates else [first, second]
+            overflow = wide[0].plus(wide[1], mode).rounded(RoundingMode.RNE, 8, 24).is_inf
+            finite = ~(first.is_inf | second.is_inf)
+            word = 0x7F7FFFFF if sums.saturates else 0x7F800000
+            claim = ite(overflow & finite, (out[:31] == word) & (out[31] == total.is_negative), claim)
+        flushed = total.is_subnormal & (sums.ftz is not None)
+        claim = ite(flushed, (out[:31] == 0) & (out[31] == total.is_negative), claim)
         if self.design.core.zero == POSITIVE:
-            claim = ite(total.is_zero, out == 0, claim)
+            claim = ite(total.is_zero | flushed, out == 0, claim)
         if len(self.outputs) == 1:
             return claim, []
         # a sum is inexact if rounding down and up give different numbers, and tiny if truncation makes it subnormal

@@ -161,7 +161,9 @@ def _design(block: Block, name: str, chosen: Mapping[str, Any]) -> Design | BadV
     options = [option for option in options if option not in block.formats]
 
     def design(used: Iterable[Option]) -> Design:
-        return block.design(*formats, **{option.argument: chosen[option.name] for option in used})
+        made = block.design(*formats, **{option.argument: chosen[option.name] for option in used})
+        made.core.check_ours()
+        return made
 
     unconditional = [option for option in options if option.only_with is None]
     try:

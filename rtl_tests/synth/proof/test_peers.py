@@ -16,6 +16,7 @@ import pytest
 from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
+from hwgen.blocks.pe import Pe
 from hwgen.simulate.simulators import available
 from hwgen.sources import ListFile, sources
 from rtl_tests.support.optional import NEEDS_ICARUS
@@ -358,8 +359,8 @@ def test_no_line_behind_the_files_is_blamed(user):
     user("module user;\nendmodule\n")
     text = sources(named(["u.v"]))
     assert text.place(2) == "line 2"
-    assert text.place(4) == "the wrapper of --ports, --tie, --parameter or --handshake"
-    assert text.named("module.v:4: ERROR") == "the wrapper of --ports, --tie, --parameter or --handshake: ERROR"
+    assert text.place(4) == "the wrapper of --ports, --tie, --parameter, --handshake or --nan"
+    assert text.named("module.v:4: ERROR") == "the wrapper of --ports, --tie, --parameter, --handshake or --nan: ERROR"
 
 
 def named(verilog, **others):
@@ -609,3 +610,147 @@ def test_a_module_that_is_never_right_has_no_neighbours():
     for record in by_kind(design, inverted, []):
         assert record.keys().isdisjoint({"wrong", "right"})
         assert "it is right" not in record["sentence"]
+
+
+# -- variants of sums
+
+
+FLUSHING = f"mac --format e2m1 {SMALL} -f peers.f --verilog fp_mac_flushing.sv --top fp_mac_flushing --ports {LINKS}"
+TRUNCATING = {
+    "NaN payload": "--nan any",
+    "infinity": "--accumulator-overflow infinity",
+    "one unit in the last place": "--accumulator-rounding toward_zero",
+    "larger error": "--daz all",
+}
+"""The variants of the peer, and what is wrong without them."""
+SATURATING = {
+    "NaN payload": "--nan any",
+    "infinity": "--accumulator-overflow saturate",
+    "larger error": "--ftz before_rounding",
+}
+CHANGED = "--parameter Daz=0 --parameter Truncates=0 --parameter Saturates=1"
+"""The peer to the nearest, with saturation, and with subnormal operands."""
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize(
+    ("words", "variants", "missing"),
+    [
+        pytest.param(
+            words, variants, missing, marks=() if missing in (None, "larger error") else pytest.mark.exhaustive
+        )
+        for words, variants in (("", TRUNCATING), (CHANGED, SATURATING))
+        for missing in (None, *variants)
+    ],
+)
+def test_each_variant_is_needed(folder, capsys, words, variants, missing):
+    chosen = " ".join(word for kind, word in variants.items() if kind != missing)
+    status, out, err = run(capsys, f"verify {FLUSHING} {words} {chosen} -o evidence")
+    assert status == (missing is not None), err + out
+    if missing is None:
+        assert "equal to the reference model on all 2^24 inputs" in out
+        assert "any NaN is right where the model has one" in out
+        record = json.loads(next(Path("evidence").glob("*.json")).read_text())
+        assert all(word in record["command"] for word in variants.values())
+    else:
+        assert missing in [line.split(" (")[0].strip() for line in out.splitlines() if " vectors): " in line]
+
+
+WIDE = "mac --accumulator binary32 --verilog fp32_mac.v --top fp32_mac"
+LARGE = """
+name = "large"
+width = 4
+cite = "e2m1 times 2^61"
+rows = [
+    { prefix = "00", exponent = { rule = "fixed", exponent = 61 }, fraction_bits = 1, hidden = 0 },
+    { prefix = "", exponent = { rule = "biased", bits = 2, bias = -60 }, fraction_bits = 1 },
+]
+"""
+"""A format whose products overflow."""
+WITH_LARGE = "--format large.toml --parameter Least=247"
+
+
+@pytest.mark.parametrize(
+    ("words", "variants", "missing"),
+    [
+        pytest.param(words, variants, missing, marks=() if missing == "larger error" else pytest.mark.exhaustive)
+        for words, variants in (("", TRUNCATING), (CHANGED, SATURATING))
+        for missing in (None, *variants)
+    ],
+)
+def test_each_variant_is_needed_into_binary32(folder, capsys, words, variants, missing):
+    """Proofs: all 2^40 inputs."""
+    Path("large.toml").write_text(LARGE)
+    chosen = " ".join(word for kind, word in variants.items() if kind != missing)
+    expected = f" {missing} (" if missing else "equal to the reference model on all 2^40 inputs"
+    for formats in {None: ("--format e2m1", WITH_LARGE), "infinity": (WITH_LARGE,)}.get(missing, ("--format e2m1",)):
+        status, out, err = run(capsys, f"verify {WIDE} {formats} {words} {chosen} -o evidence")
+        assert status == (missing is not None), err + out
+        assert expected in out
+
+
+@NEEDS_VERILATOR
+@pytest.mark.exhaustive
+def test_variants_are_simulated(folder, capsys):
+    chosen = " ".join(TRUNCATING.values())
+    for words, status in ((chosen, 0), (chosen.replace("--daz all", ""), 1)):
+        assert run(capsys, f"simulate {FLUSHING} {words} --sim verilator --vectors 2000 -o simulation")[0] == status
+
+
+def test_a_proof_that_does_not_know_a_variant_says_so(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("d.v").write_text(build("dot", "e2m1", lanes=4, name="d").verilog())
+    words = "verify dot --format e2m1 --lanes 4 --verilog d.v --top d -o evidence"
+    status, out, err = run(capsys, f"{words} --ftz before_rounding")
+    assert status == 1, err + out
+    assert "d: no method reaches all 2^48 inputs; " in out
+    assert "the proof does not support the option ftz" in out
+    status, out, err = run(capsys, f"{words} --nan any")
+    assert (status, "equal to the reference model on all 2^48 inputs" in out) == (0, True), err + out
+
+
+FOR_OTHERS = "is for other people's modules, which verify, simulate and compare take with --verilog"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("generate mac --format e2m1 --daz all", f"--daz 'all' {FOR_OTHERS}"),
+        ("area dot --format e2m1 --ftz after_rounding", f"--ftz 'after_rounding' {FOR_OTHERS}"),
+        (
+            "verify mac --format e2m1 --accumulator-rounding toward_zero --model",
+            f"--accumulator-rounding 'toward_zero' {FOR_OTHERS}",
+        ),
+        ("build modules.toml", f"FILE: 'modules.toml': module 1: daz 'codes' {FOR_OTHERS}"),
+        (
+            "sweep space.toml",
+            "FILE: 'space.toml': dot: no combination of format and options is valid; the first one fails: "
+            f"dot.daz 'codes' {FOR_OTHERS}",
+        ),
+        ("simulate mac --format e2m1 --nan any", "--nan needs --verilog"),
+        (
+            "verify mac --format e2m1 --accumulator exact --nan any --verilog fp32_mac.v",
+            "--nan 'any' needs an accumulator with IEEE 754's NaNs, not 'exact'",
+        ),
+        (
+            "verify mac --format e2m1 --accumulator dlfloat16 --nan any --verilog fp32_mac.v",
+            "--nan 'any' needs an accumulator with IEEE 754's NaNs, not 'dlfloat16'",
+        ),
+        ("verify mac --format e2m1 --flags --daz all --verilog f.v", "--daz 'all' cannot be combined with flags"),
+    ],
+)
+def test_variants_are_refused(folder, capsys, words, sentence):
+    Path("modules.toml").write_text('[[module]]\nblock = "mac"\nformat = "e2m1"\ndaz = "codes"\n')
+    Path("space.toml").write_text('formats = ["e2m1"]\n[dot]\ndaz = ["codes"]\n')
+    before = sorted(Path().rglob("*"))
+    assert run(capsys, words) == (2, "", f"hwgen: {sentence}\n")
+    assert sorted(Path().rglob("*")) == before
+
+
+def test_no_hardware_has_variants():
+    design = build("mac", "e2m1", accumulator_overflow="saturate", daz="codes")
+    assert design.name == "e2m1_mac_binary16_saturate_daz_codes"
+    assert design.ours.name == "e2m1_mac_binary16"
+    for write in (design.verilog, lambda: design.core.elaborate(None), lambda: Pe("e2m1", daz="codes")):
+        with pytest.raises(BadValue, match=FOR_OTHERS):
+            write()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import golden
+from golden.arithmetic.options import VARIANTS
 from golden.refusal import BadValue
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import BLOCKS
@@ -108,7 +109,8 @@ def test_explicit_defaults_change_nothing(kind, tmp_path):
     values = {name: value for name, value in choices.items() if value is not None}
     values |= {name: space.DEFAULT for name in ("format-b", "rounding", "overflow") if name in choices}
     values |= {"terms": golden.DEFAULT_TERMS} if "terms" in choices else {}
-    without_default = {"random-bits", "block-scale", "policy", "center", "accumulator-rounding", "to"}
+    without_default = {"random-bits", "block-scale", "policy", "center", "to"}
+    without_default |= {name.replace("_", "-") for name in VARIANTS}
     assert {*choices} - {*values} <= without_default
     for table in ("", "\n".join(f"{name} = {json.dumps([value])}" for name, value in values.items())):
         path.write_text(f'formats = ["hif8", "ocp_e4m3"]\n[{kind}]\n{table}\n')
