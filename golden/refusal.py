@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -100,7 +100,7 @@ def check_number(argument: str, value: object, allowed: str, accepts: Callable[[
     return number
 
 
-def is_integer(value: object) -> bool:
+def is_integer(value: object) -> TypeGuard[int | np.integer[Any]]:
     """Whether a value is an integer; booleans and durations, to NumPy integers as well, are none."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
 
@@ -111,7 +111,7 @@ def check_integer(argument: str, value: object, least: int, most: int, reason: s
     problem = f"must be {allowed}{reason}, not {shown(value)}"
     if not is_integer(value):
         raise BadKind(argument, problem)
-    number: int = int(value)  # type: ignore[call-overload]
+    number = int(value)
     if not least <= number <= most:
         raise BadValue(argument, problem)
     return number

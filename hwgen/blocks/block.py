@@ -153,7 +153,7 @@ GENERATOR = (RANDOM, RANDOM_WIDTH, RANDOM_SEED)
 
 def cycles(count: int) -> str:
     """A number of clock cycles as text."""
-    return f"{count} cycle{'s' if count > 1 else ''}"
+    return f"{count} cycle{'s' if count != 1 else ''}"
 
 
 @dataclass(frozen=True)

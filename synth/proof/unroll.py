@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import Any
 
 from golden import Flag
-from hwgen.blocks.block import RESETS, Pipeline
+from hwgen.blocks.block import RESETS, Pipeline, cycles
 from hwgen.datapath.random import Random
 from hwgen.netlist.emit import CLOCK
 from synth.proof.gates import BUF, CARRY, GATES, SUM, Folder, Gate, Netlist, NetlistError, apply
@@ -438,7 +438,7 @@ class _Module:
                     )
                 if bit in registers or bit in entering:
                     raise self._error(
-                        f"must have a latency of {latency} cycles from every input to every output, as --stages says"
+                        f"must have a latency of {cycles(latency)} from every input to every output, as --stages says"
                     )
                 if bit not in drivers:
                     nets[bit, cycle] = first + len(gates)

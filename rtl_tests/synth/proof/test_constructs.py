@@ -1238,9 +1238,7 @@ def test_a_value_that_nothing_defines_is_free(tmp_path, capsys, body):
     if UNDEFINED in sentence:
         assert NAMED.search(sentence)
         sentence = NAMED.sub("", sentence)
-    early = (
-        "hwgen: --verilog: mine must have a latency of 1 cycles from every input to every output, as --stages says\n"
-    )
+    early = "hwgen: --verilog: mine must have a latency of 1 cycle from every input to every output, as --stages says\n"
     controlled = "hwgen: --verilog: mine has outputs that depend on {} in a cycle in which it must not affect them\n"
     undriven = re.search(
         r"mine cannot be mapped: Warning: Wire mine\.\\\w+\[\d+\] is used but has no driver\.$", sentence
