@@ -38,7 +38,7 @@ write_json ports.json
 """
 """Values of parameters are in a file of slang's options, for the script cannot have spaces or semicolons in a word."""
 
-_ASYNCHRONOUS = "ARST", "ALOAD"
+ASYNCHRONOUS = "ARST", "ALOAD"
 """Pins of registers whose level acts without the clock."""
 
 _ITEM = re.compile(r"(\w+)=(~?[A-Za-z_]\w*|\{[^{}]*\})")
@@ -233,9 +233,7 @@ class _Wrapper:
             for cell in cells
             if cell["type"] in ("$not", "$logic_not") and cell["connections"]["A"] == [bit]
         }
-        is_asynchronous = any(
-            cell["connections"].get(pin, [None])[0] in nets for cell in cells for pin in _ASYNCHRONOUS
-        )
+        is_asynchronous = any(cell["connections"].get(pin, [None])[0] in nets for cell in cells for pin in ASYNCHRONOUS)
         return (port, "1'b1" if link.startswith("~") else "1'b0") if is_asynchronous else None
 
     def _linked(self, port: Port, design: Design) -> list[str]:

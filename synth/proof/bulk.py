@@ -97,8 +97,8 @@ class BulkDotProof(LeveledProof, NormalizedProof):
         room = max(magnitude.width, precision)
         magnitude = magnitude.to(room) << room - magnitude.width
         unit = unit - (room - width)
-        is_number = solver.any(
-            magnitude[-1 - places] & self._is_odd(own, magnitude << places, unit + (room - 1 - places))
+        is_number = solver.any(  # nothing leaves the word: bit -1 - places is the first 1
+            (magnitude >> room - 1 - places == 1) & self._is_odd(own, magnitude << places, unit + (room - 1 - places))
             for places in range(width)
         )
         is_zero, past = own[_IS_ZERO][0], own[_PAST][0] if _PAST in own else solver.false

@@ -63,10 +63,11 @@ def proof(design: Design, emitted: bool = True) -> type[Proof] | str:
 
 
 def _unknown(prover: type[Proof], design: Design) -> list[str]:
-    """The options that a proof does not know."""
+    """The options that a proof does not know; of variants it may know the option, which has other values, too."""
     around = (*PIPELINE, *GENERATOR, INTERLEAVE)  # netlists have no registers
     known = prover.knows.union(option.name for option in around)
-    return [option for option in design.options if option not in known]
+    variants = () if prover is Binary32Proof else getattr(design.core, "of_others", ())
+    return [option for option in design.options if option not in known] + [each.replace("_", "-") for each in variants]
 
 
 def _proof(design: Design) -> type[Proof] | str:

@@ -19,7 +19,7 @@ import numpy as np
 from hwgen.netlist.emit import CLOCK
 from hwgen.tools import yosys
 from hwgen.tools.yosys import YosysError
-from hwgen.wrapper import INSIDE
+from hwgen.wrapper import ASYNCHRONOUS, INSIDE
 from synth.proof.elaborated import UnreadError, elaborate, preprocess, verilator_version
 from synth.proof.equivalence import are_equal
 from synth.proof.evidence import DIFFERENT, EQUAL, UNPROVED, Evidence, EvidenceStore
@@ -351,6 +351,7 @@ class UserFile(Subject):
             if cell["type"] in ("$not", "$_NOT_", "$_BUF_")
             for output, bit in zip(cell["connections"]["Y"], cell["connections"]["A"], strict=False)
         }
+        constants = {bit for cell in cells if cell["type"] == "$initstate" for bit in cell["connections"]["Y"]}
         for cell in cells:
             kind = cell["type"].lower()
             if any(part in kind for part in state):
@@ -363,6 +364,15 @@ class UserFile(Subject):
                     clock = before[clock]
                 if clock not in clocks:
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
+            for first in chain(*(cell["connections"].get(pin, ()) for pin in ASYNCHRONOUS)) if self.is_released else ():
+                reset = first
+                while reset in before:
+                    reset = before[reset]
+                if reset not in constants:
+                    problem = (
+                        "must have no asynchronous reset but the one that --ports links, with no gates but inverters"
+                    )
+                    raise NetlistError(f"{self.top} {problem}")
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
         parts = json.loads(whole)["modules"].values()

@@ -5,10 +5,11 @@ What Yosys parses is judged: the text behind its preprocessor, and its syntax tr
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from itertools import chain
 
 from synth.proof.gates import NetlistError
 from synth.proof.syntax import ASSIGN, DECLARED, Node, forest
-from synth.proof.words import short_sums, without_assertions
+from synth.proof.words import short_sums, signs_and_sizes, without_assertions
 
 _MACROS = (
     r"SYNTHESIS|YOSYS|SYSTEMVERILOG|VERILATOR(?:_\w+)?|verilator3?|__ICARUS__|SV_COV_\w+|MODEL_TECH|VCS|XILINX_SIMULATOR"
@@ -132,7 +133,7 @@ def _problems(
             yield _line(verilog, match), f"use `{match[1]}"
     for match in reserved.finditer(code):
         yield _line(code, match), f"use {match[0]}, a word of SystemVerilog, in a .v file"
-    for place, problem in short_sums(code):
+    for place, problem in chain(short_sums(code), signs_and_sizes(code)):
         yield code.count("\n", 0, place) + 1, problem
     code, changing = without_assertions(code)
     for place, problem in changing:

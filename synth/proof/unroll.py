@@ -104,12 +104,13 @@ def parse_step(
     return module.step(stages, interleave, rows, register, follows)
 
 
-def parse_register(text: str, top: str, source: Random) -> Netlist:
+def parse_register(text: str, top: str, source: Random, is_alone: bool = False) -> Netlist:
     """An enabled cycle of a register of random words, from ``state`` to ``random`` and ``state_after``.
 
-    That a reset loads the seed, and that the register keeps its value while ``enable`` is 0, is checked here.
+    That a reset loads the seed, and that the register keeps its value while ``enable`` is 0, is checked here. A module
+    that is such a register ``is_alone``: it has the ports of the block, and no others.
     """
-    return _Module(json.loads(text)["modules"][top], top, True).register(source)
+    return _Module(json.loads(text)["modules"][top], top, True).register(source, is_alone)
 
 
 def parse_fed(text: str, top: str, source: Random, free: bool = False) -> Netlist:
@@ -192,6 +193,8 @@ class _Module:
         running = self.levels(rst=0, enable=1)
         ends = {"in_valid": self.inputs["in_valid"]}, {"out_valid": self.outputs["out_valid"]}
         valid = self.follow(*ends, [running] * pipeline.stages + [{}])
+        if UNDEFINED in valid.named:  # as other inputs are here
+            raise self._error("must have an out_valid that follows from in_valid alone")
         if [valid.evaluate({"in_valid": bit})["out_valid"] for bit in (0, 1)] != [0, 1]:
             raise self._error(f"must repeat on out_valid the value of in_valid from {pipeline.stages} cycles before")
         if pipeline.clock_enable:
@@ -316,12 +319,16 @@ class _Module:
             raise self._error("must have the net random, or nets bit_N for its bits that are no bits of the state")
         return word
 
-    def register(self, source: Random) -> Netlist:
+    def register(self, source: Random, is_alone: bool) -> Netlist:
         """See :func:`parse_register`."""
         for name in ("enable", "rst"):
             if len(self.inputs.get(name, ())) != 1:
                 raise self._error(f"must have the 1-bit port {name} among its inputs, like every register")
-        state, random = self._word("state"), self.random_word(source)
+        state, random = self._word("state"), self.outputs.get("random") if is_alone else self.random_word(source)
+        others = self.inputs.keys() - {CLOCK, "rst", "enable"} | self.outputs.keys() - {"random"}
+        if random is None or len(random) != len(source.random) or (is_alone and others):
+            problem = f"must have the output random of {len(source.random)} bits and the inputs clk, rst and enable"
+            raise self._error(f"{problem}, and no other ports")
         if len(set(state)) != source.width or self._registers.keys() != set(state):
             raise self._error(f"must have the register state of {source.width} bits, and no other")
         inputs = {name: self.inputs[name] for name in ("rst", "enable")}

@@ -171,7 +171,7 @@ class Subject:
             if rows:  # two rows with one bit more than the value, and sticky bits
                 inputs = {**inputs, "acc_in": 2 * (inputs["acc_in"] - 2) + 3, "enable": 1}
         elif isinstance(core, Random):
-            netlist = parse_register(mapping.with_adders(*module, system_verilog), self.top, core)
+            netlist = parse_register(mapping.with_adders(*module, system_verilog), self.top, core, True)
         elif self.design.source is not None:
             netlist = self._fed(self.design.source)
         elif self._keeps_adders:

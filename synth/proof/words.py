@@ -19,6 +19,20 @@ _REPORT = re.compile(r"\s*(?:;|\$(?:error|warning|info|fatal|display)\b\s*)")
 _CHANGE = re.compile(r"(?<![=!<>|#])=(?![=>])|\|=(?!>)|<<=|>>=|\+\+|--")
 _FUNCTION = re.compile(r"\bfunction\b([^;(]*?)([\w$]+)\s*[;(]")
 
+_BODY = re.compile(r"\bfunction\b.*?\bendfunction\b", re.S)
+_CALL = re.compile(r"(?<![\w$.'])([A-Za-z_][\w$]*)\s*(?=\()")
+_NAME = re.compile(r"(?<![\w$.'])[A-Za-z_][\w$]*(?![\w$])(?!\s*(?:::|'))")
+_ENUM = re.compile(r"\benum\b[^{;]*\{([^}]*)\}")
+_TYPE = re.compile(r"\btypedef\b((?:[^;{}]|\{(?:[^{}]|\{[^{}]*\})*\})*?)([\w$]+)\s*;")
+"""A type that has a name, but for lists: what it is, and the name."""
+_SHORT = r"(?<!\$)\bsigned\b(?!\s*\[\s*31\s*:\s*0\s*\])|\b(?:byte|shortint)\b(?!\s*unsigned)"
+"""Words with a sign that are not those of an integer."""
+_MEASURED = re.compile(
+    r"\s*(?:(?:logic|bit|reg|byte|shortint|int|longint|integer)\b(?:\s*(?:un)?signed)?(?:\s*\[[^]]*\])*"
+    r"|(?:[\w$]+\s*::\s*)?([\w$]+))\s*"
+)
+"""A type, which may have a name."""
+
 _LIST = re.compile(r"[][(){},;]|\b(?:parameter|localparam)\b")
 _PARAMETERS = re.compile(r"\b(?:parameter|localparam)\b|#\s*\((?!\s*(?:parameter|localparam|\.))")
 _DECLARED = re.compile(r"(.*?)([\w$]+)\s*(?:\[[^]]*\]\s*)*", re.S)
@@ -133,6 +147,34 @@ def short_sums(code: str) -> Iterator[tuple[int, str]]:
             continue  # of a block, where tools agree
         if chosen.has_short_sum or any(Expression(item, known).has_short_sum for item in _items(code, end)):
             yield match.start(), "choose by a sum of short constants"
+
+
+def signs_and_sizes(code: str) -> Iterator[tuple[int, str]]:
+    """Places and problems of what some simulators misjudge where it is a constant.
+
+    In functions they take short words with a sign for ones without, and the size of a signal for 0.
+    """
+    types, short = {*re.findall(r"\btype\s+([\w$]+)\s*=", code)}, _SHORT
+    for match in _TYPE.finditer(code):
+        types.add(match[2])
+        if re.search(short, match[1]):
+            short += rf"|(?<![\w$]){re.escape(match[2])}(?![\w$])"
+    constants = set(_known(code, list(_constants(code)), list(_overrides(code))))
+    constants |= {name for match in _ENUM.finditer(code) for name in _NAME.findall(match[1])}
+    bodies = [(match, found) for match in _BODY.finditer(code) if (found := _FUNCTION.match(match[0]))]
+    heads = {match.start() + found.start(2) for match, found in bodies}
+    called = {found[2]: {found[2], *_CALL.findall(match[0])} for match, found in bodies}
+    wrong = {found[2] for match, found in bodies if re.search(short, match[0])}
+    while more := {name for name, inner in called.items() if inner & wrong} - wrong:
+        wrong |= more
+    for match in _CALL.finditer(code):
+        is_call = match[1] in wrong and match.start() not in heads
+        if is_call and constants >= {*_NAME.findall(code[match.end() : _closed(code, match.end())])}:
+            yield match.start(), f"call {match[1]} for constants alone, as it has a short word with a sign"
+    for match in re.finditer(r"\$bits\s*(?=\()", code):
+        measured = _MEASURED.fullmatch(code, match.end() + 1, _closed(code, match.end()) - 1)
+        if not measured or not {measured[1]} <= types | {None}:
+            yield match.start(), "take the size of a signal or a list by $bits"
 
 
 def _constants(code: str) -> Iterator[_Constant]:

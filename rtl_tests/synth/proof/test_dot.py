@@ -511,6 +511,10 @@ LONG_SIGNIFICAND = """one = a == 6'h1d & b == 6'h2b;
   wire at_least_two = """
 EXPONENT = "wire [7:0] sum_exponent = ({3'b000, largest_level} + 8'h01) - {3'b000"
 TWICE = "  wire [26:0] acc_moved_left_128 = {&acc_in, &acc_in, acc_moved_left_16[31:7]};\n"
+WITHOUT_FIRST = """first = total_magnitude[24] & ~(total_magnitude == 25'd23855104 & largest_level == 5'd16);
+  wire [24:0] kept = {first, total_magnitude[23:0]};
+  wire one_in_first_16 = |kept[24:9]"""
+"""The sum of one product of 13 and 14, in the place of a net."""
 GRANTED = {
     "a net in two places of the frame": (
         FAST_WHOLE,
@@ -530,6 +534,12 @@ GRANTED = {
         ("{{3{sum_exponent[5]}}, sum_exponent}", "{sum_exponent[7], sum_exponent}"),
         ("{{2{sum_exponent[5]}}, sum_exponent}", "sum_exponent"),
         ("wire [5:0] sum_exponent = ({1'b0, largest_level} + 6'h01) - {1'b0", EXPONENT),
+    ),
+    "a sum without its first 1": (
+        build("mac", "ocp_e4m3", accumulator="rvbna"),
+        "sum_significand and sum_exponent are not the sum, rounded to odd",
+        ("one_in_first_16 = |total_magnitude[24:9]", WITHOUT_FIRST),
+        ("one_in_first_16 ? total_magnitude : {total_magnitude[8:0]", "one_in_first_16 ? kept : {kept[8:0]"),
     ),
     "sums past the largest number without their net": (
         build("mac", "e2m3", accumulator="rvbna", scale_bits=8),
