@@ -117,6 +117,9 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
 
 def _whole_proof(design: Design) -> type[Proof] | str:
     """The proof of a MAC into binary32 that needs no nets."""
+    core: Mac | Dot | Pe = design.core
+    if core.a_format.width + core.b_format.width + core.scale_bits > MAX_HELD_BITS:
+        return "there are too many pairs of codes and scales to classify all of them"
     product = Products.of(design).values
     with np.errstate(invalid="ignore", over="ignore"):
         narrow = product.astype(np.float32)

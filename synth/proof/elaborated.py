@@ -30,6 +30,8 @@ _LOGICAL = {"LOGAND": "&&", "LOGOR": "||"}
 _SIGNED = {"MULS": "*", "DIVS": "/", "MODDIVS": "%", "GTS": ">", "GTES": ">=", "LTS": "<", "LTES": "<="}
 _SHIFTED = {"SHIFTL": "<<", "SHIFTR": ">>", "SHIFTRS": ">>>"}
 _UNARY = {"NOT": "~", "NEGATE": "-", "REDAND": "&", "REDOR": "|", "REDXOR": "^", "LOGNOT": "!"}
+_GROWING = "ADD", "SUB", "MUL", "MULS", "SHIFTL", "NOT", "NEGATE"
+"""Values whose bits beyond their width some simulators select by."""
 _BINARY = {**_SAME, **_COMPARED, **_LOGICAL, **_SIGNED, **_SHIFTED}
 
 _PLAIN = {
@@ -682,6 +684,10 @@ class _Writer:
                 constant += factor * int(_constant(self._checked(index)["name"]), 2)
             elif self._width(index) > 32:
                 raise self._error(index, "select bits by an index of more than 32 bits")
+            elif inner["type"] == "ARRAYSEL" and any(
+                term["type"] in _GROWING and self._width(term) < 32 for term in _below(index)
+            ):
+                raise self._error(index, "select from an unpacked array by a sum of fewer than 32 bits")
             else:
                 terms.append(f"{{{64 - self._width(index)}'d0, {self._value(index)}}} * 64'd{factor}")
             inner = self._checked(self._only(inner, "fromp"))

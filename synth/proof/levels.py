@@ -51,9 +51,8 @@ class LeveledProof(FloatSumProof):
     @cached_property
     def offset(self) -> int:
         """The level of a product less its exponent, from one example: the claims show it for all others."""
-        products = self.lanes.products
-        zero, some = (int(np.flatnonzero(which)[0]) for which in (products.values == 0, self.numbers))
-        codes = {lane: products.pins(zero if lane else some) for lane in range(self.lanes.count)}
+        some = int(np.flatnonzero(self.numbers)[0])
+        codes = dict.fromkeys(range(self.lanes.count), self.lanes.products.pins(some))
         return self.netlist.value(self.word(LEVEL), self.lanes.pins(codes, {})) - int(self.exponents[some])
 
     @cached_property
@@ -115,7 +114,8 @@ class LeveledProof(FloatSumProof):
             exact = np.ldexp(products, places)
             kept = np.trunc(exact)
             if self.is_odd:
-                kept = np.where((kept != exact) & (kept % 2 == 0), kept + np.copysign(1, exact), kept)
+                is_cut = (kept != exact) | (exact == 0) & (products != 0)  # by so many places that binary64 has 0
+                kept = np.where(is_cut & (kept % 2 == 0), kept + np.copysign(1, products), kept)
             addends = np.ldexp(kept, -places - self.lsb_exponent if is_framed else 0).astype(np.int64)
             rest = (values - np.where(negative & follows, -addends, addends)) % form.modulus
             possible = np.flatnonzero(largest >= levels)

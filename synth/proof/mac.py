@@ -25,7 +25,7 @@ from synth.proof.floating import Query
 from synth.proof.gates import Netlist, NotShownError
 from synth.proof.lanes import LaneClass, Lanes
 from synth.proof.rounded import NormalizedProof, Number
-from synth.proof.rounding import NEAR, SPECIAL, ZERO, Part
+from synth.proof.rounding import EXPONENT_BITS, NEAR, SPECIAL, ZERO, Part
 from synth.proof.solver import Claim, Pins, Solver
 
 _NO_EXPONENT = 1 << 20
@@ -156,6 +156,7 @@ class SplitMacProof(NormalizedProof):
     )
     knows = MacProof.knows - {"optimize"} | {"accumulator-rounding", "random-bits"}
     significand, exponent = "product__significand", "product__exponent"
+    exponents: tuple[str, ...] = (exponent,)
 
     def word(self, name: str) -> tuple[int, ...]:
         """Bits of a net; products of powers of two have no net for their significand, which is 1."""
@@ -169,6 +170,9 @@ class SplitMacProof(NormalizedProof):
 
     def show(self) -> None:
         """The significand times a power of two is the product; the exponent is that of this power, and a constant."""
+        for name in self.exponents:
+            if len(self.word(name)) > EXPONENT_BITS:
+                raise NotShownError(f"{name} is longer than {EXPONENT_BITS} bits")
         _ = self.factors
 
     @cached_property
@@ -215,6 +219,7 @@ class TwoPathMacProof(SplitMacProof):
     )
     knows = SplitMacProof.knows | {"optimize"}
     significand, exponent, places = "product_significand", "product_exponent", "places"
+    exponents = exponent, places
 
     def show(self) -> None:
         """The same; and the difference is what queries take it for."""

@@ -272,10 +272,6 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
 
 def _odd_value(node: Node) -> str:
     """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
-    if node.kind == "CONSTANT" and "signed unsized" in node.rest:
-        return "have a constant with a sign but without its size"
-    if node.kind == "ARGUMENT" and any(re.match(r" bits='1'\(1\) unsized", item.rest) for item in node.children):
-        return "connect '1 to an input"
     if node.kind == "REALVALUE":
         return "use real numbers"
     if node.kind == "CASE" and any(

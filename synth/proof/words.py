@@ -19,6 +19,15 @@ _REPORT = re.compile(r"\s*(?:;|\$(?:error|warning|info|fatal|display)\b\s*)")
 _CHANGE = re.compile(r"(?<![=!<>|#])=(?![=>])|\|=(?!>)|<<=|>>=|\+\+|--")
 _FUNCTION = re.compile(r"\bfunction\b([^;(]*?)([\w$]+)\s*[;(]")
 
+_SYSTEM = re.compile(r"\$[a-z]\w*|\\")
+_HARMLESS = re.compile(
+    r"\$(?:error|warning|info|fatal|display|(?:real)?time|isunknown|onehot0?|count(?:ones|bits)|(?:un)?signed|clog2|bits"
+    r"|past|stable|changed|rose|fell|sampled)"
+)
+"""System tasks and functions that assign nothing."""
+_FILL = re.compile(r"[(,]\s*('1)\s*(?=[),])")
+_SIGNED_BASE = re.compile(r"'[sS][bodhBODH]")
+
 _BODY = re.compile(r"\bfunction\b.*?\bendfunction\b", re.S)
 _CALL = re.compile(r"(?<![\w$.'])([A-Za-z_][\w$]*)\s*(?=\()")
 _NAME = re.compile(r"(?<![\w$.'])[A-Za-z_][\w$]*(?![\w$])(?!\s*(?:::|'))")
@@ -59,6 +68,9 @@ def without_assertions(code: str) -> tuple[str, list[tuple[int, str]]]:
         part = code[start:end]
         if function := called.search(part):
             problems.append((start, f"call the function {function[1]} in an assertion"))
+        if escaped := next((word for word in _SYSTEM.findall(part) if not _HARMLESS.fullmatch(word)), ""):
+            what = f"call {escaped}" if escaped != "\\" else "have a name that begins with a backslash"
+            problems.append((start, f"{what} in an assertion"))
         if _CHANGE.search(part):
             problems.append((start, "assign a variable in an assertion"))
         code = code[:start] + re.sub(r"[^\n]", " ", part) + code[end:]
@@ -150,10 +162,15 @@ def short_sums(code: str) -> Iterator[tuple[int, str]]:
 
 
 def signs_and_sizes(code: str) -> Iterator[tuple[int, str]]:
-    """Places and problems of what some simulators misjudge where it is a constant.
+    """Places and problems of constants whose sign or size some simulators misjudge.
 
-    In functions they take short words with a sign for ones without, and the size of a signal for 0.
+    In functions for constants they take short words with a sign for ones without, and the size of a signal for 0.
     """
+    for match in _FILL.finditer(code):
+        yield match.start(1), "connect '1 to an input"
+    for match in _SIGNED_BASE.finditer(code):
+        if not re.search(r"(?<![\w$])\d[\d_]*\s*$", code[max(match.start() - 99, 0) : match.start()]):
+            yield match.start(), "have a constant with a sign but without its size"
     types, short = {*re.findall(r"\btype\s+([\w$]+)\s*=", code)}, _SHORT
     for match in _TYPE.finditer(code):
         types.add(match[2])

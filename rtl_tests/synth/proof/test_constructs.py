@@ -520,6 +520,19 @@ TABLE = [
         "have a constant with a sign but without its size",
     ),
     (
+        "short word with a sign in a function for constants",
+        "function [7:0] f(input signed [7:0] n); f = n < 0; endfunction localparam [7:0] K = f(-8'sd3);"
+        " assign bits = K[0] ? r : ~r;",
+        "call f for constants alone, as it has a short word with a sign",
+    ),
+    (
+        "functions for constants",
+        "function integer f(input integer n); f = n < 0; endfunction"
+        " function [7:0] g(input signed [7:0] n); g = n; endfunction"
+        " localparam [7:0] K = f(-3); assign bits = K[0] && g(code) == code ? r : ~r;",
+        None,
+    ),
+    (
         "long decimal",
         "assign bits = 2147483648 > 0 ? r : 16'd0;",
         ALIKE,

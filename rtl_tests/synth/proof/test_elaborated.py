@@ -26,7 +26,59 @@ PATH = "use a signal of another module or block by its path"
 # Columns: construct, body, what verify says. In each body, r is the right result, q is a register for it.
 DOWN = "go by foreach through a range that descends, where simulators go upwards"
 LISTED = "foreach (s[i]) e = e * 16 + s[i];"
+IN_AN_ASSERTION = (
+    "logic [15:0] k; {}always_comb begin k = r; assert ({}) else $error(0); bits = same(k); end",
+    "{} in an assertion",
+)
+INDEX = "logic [3:0] m [0:3]; logic [1:0] i, j; assign i = code[1:0]; assign j = 2'd3 - i;"
+FILLED = "masked m (.mask('1), .in(r), .out(bits)); endmodule module masked (input logic [15:0] mask, in,"
 DIFFERENT = [
+    (
+        "assertion that calls a system function",
+        IN_AN_ASSERTION[0].format("", '$sscanf("1234", "%h", k) == 1'),
+        IN_AN_ASSERTION[1].format("call $sscanf"),
+    ),
+    (
+        "assertion that calls an escaped name",
+        IN_AN_ASSERTION[0].format(
+            "function automatic logic \\f (input x); k = 16'h1234; return 1; endfunction ", "\\f (1)"
+        ),
+        IN_AN_ASSERTION[1].format("have a name that begins with a backslash"),
+    ),
+    (
+        "word of an array by a sum",
+        f"{INDEX} always_comb begin m[0] = ~r[3:0]; m[1] = r[7:4]; m[2] = r[11:8]; m[3] = r[15:12];"
+        " m[i + j + 2'd1] = r[3:0]; end assign bits = same({m[3], m[2], m[1], m[0]});",
+        "select from an unpacked array by a sum of fewer than 32 bits",
+    ),
+    (
+        "filled input",
+        f"{FILLED} output logic [15:0] out); assign out = same(in & mask); {UNREAD}",
+        "connect '1 to an input",
+    ),
+    (
+        "constant with a sign but without a size",
+        "logic signed [3:0] n; assign n = code; assign bits = ('shf >>> 1) == 7 ? same(r) : ~r;",
+        "have a constant with a sign but without its size",
+    ),
+    (
+        "size of a signal",
+        "localparam int W = $bits({code, r}); assign bits = W == 24 ? same(r) : ~r;",
+        "take the size of a signal or a list by $bits",
+    ),
+    (
+        "size of a list",
+        "logic [7:0] half [0:1]; always_comb begin half[0] = r[7:0]; half[1] = r[15:8]; end"
+        " assign bits = $bits(half) == 16 ? same({half[1], half[0]}) : ~r;",
+        "take the size of a signal or a list by $bits",
+    ),
+    (
+        "byte of a function for constants",
+        "function automatic int f(input byte n); return n < 0; endfunction"
+        " function automatic int g(input int n); return f(n); endfunction"
+        " enum {C = -3} e; localparam int K = g(int'(C)); assign bits = K == 1 ? same(r) : ~r;",
+        "call g for constants alone, as it has a short word with a sign",
+    ),
     (
         "foreach downwards",
         "logic [3:0][3:0] s; logic [15:0] e; assign s = {code, ~code};"
@@ -120,6 +172,14 @@ DIFFERENT = [
 """What was called equal, but is different in Icarus."""
 
 ACCEPTED = [
+    (
+        "functions and sizes for constants",
+        "typedef struct packed {logic [3:0] a; logic b;} t; function automatic int f(input int n); return n < 0;"
+        " endfunction function automatic logic [7:0] g(input byte n); return n; endfunction"
+        " localparam int K = f(-3), W = $bits(t); logic [7:0] m; always_comb begin m = g(code);"
+        " assert ($onehot0(K)); end assign bits = same(K == 1 && W == 5 && m == code ? r : 0);",
+        None,
+    ),
     (
         "foreach upwards",
         "logic [0:3][3:0] s; logic [3:0] m [4]; logic [15:0] e; assign s = {code, ~code}; always_comb begin e = 0;"
