@@ -45,12 +45,15 @@ def test_the_proof_rests_on_a_linear_model():
             np.testing.assert_array_equal(one ^ other, both)
 
 
+PORTS = "must have the output random of 16 bits and the inputs clk, rst and enable, and no other ports"
 FAULTS = [
     ("bit_10 = state[10] ^ state[0]", "bit_10 = state[10] ^ state[1]", "the step from the state"),
     ("{bit_15, bit_14", "{bit_14, bit_15", "the step from the state"),
     ("state[30] ^ state[0]", "state[30] & state[0]", "exclusive or"),
     ("enable ? state_after : state", "state_after", "must keep its register while enable is 0"),
     ("32'h00000001 :", "32'h00000003 :", "must load the seed 0x1 while rst is 1"),
+    ("output wire [15:0] random\n", "output wire [15:0] words\n", PORTS),
+    ("output wire [15:0] random\n", "output wire [15:0] random, output wire more\n", PORTS),
 ]
 
 

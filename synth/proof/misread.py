@@ -44,7 +44,6 @@ _WORDS = {
     "CONDX": "use casex",
     "EQX": "compare with ===",
     "NEX": "compare with !==",
-    "DEFPARAM": "use defparam",
     "TASK": "have a task",
     "WHILE": "use while",
     "REPEAT": "use repeat",
@@ -60,6 +59,7 @@ _READ = re.compile(
 """The kinds of nodes that the rules here know; whatever is not among them is refused."""
 _ATTRIBUTES = "full_case", "parallel_case", "init", "blackbox", "whitebox", "lib_whitebox", "gclk", "defaultvalue"
 _PRAGMAS = "use full_case", "use parallel_case"
+_REAL = r"(?<![\w.$'])\d[\d_]*(?:\.\d|[eE][-+]?\d)|\b(?:real|shortreal|realtime)\b"
 _CHOICE = r"\b(unique0?|priority)\s+(if|case[zx]?)\b"
 """What SystemVerilog has instead; Yosys's tree has those attributes for it."""
 _ITEMS = (("COND", "bits='[01]*[xz?]", "x or z in an item of case"), ("CONDZ", "bits='[^']*x", "x in an item of casez"))
@@ -138,7 +138,7 @@ def _problems(
     code, changing = without_assertions(code)
     for place, problem in changing:
         yield code.count("\n", 0, place) + 1, problem
-    for match in re.finditer(r"\b(wand|wor|triand|trior|specify)\b", code):
+    for match in re.finditer(r"\b(wand|wor|triand|trior|specify|defparam)\b", code):
         yield _line(code, match), f"use {match[1]}"
     read = forest(trees)
     modules = {node.name: node for node in read}
@@ -162,6 +162,8 @@ def _problems(
             yield _line(code, head), "delay some assignments of a block, and others not or otherwise"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"
+    for match in re.finditer(_REAL, code):
+        yield _line(code, match), "use real numbers"
     waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()
     while fresh := waiting - used:
         used |= fresh
@@ -272,8 +274,6 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
 
 def _odd_value(node: Node) -> str:
     """What is wrong with a constant or type that Yosys reads in its own way; empty if nothing is."""
-    if node.kind == "REALVALUE":
-        return "use real numbers"
     if node.kind == "CASE" and any(
         re.search("bits='[^']*[z?]", item.rest) for item in node.children[0].all("CONSTANT")
     ):

@@ -29,7 +29,7 @@ _FILL = re.compile(r"[(,]\s*('1)\s*(?=[),])")
 _SIGNED_BASE = re.compile(r"'[sS][bodhBODH]")
 
 _BODY = re.compile(r"\bfunction\b.*?\bendfunction\b", re.S)
-_CALL = re.compile(r"(?<![\w$.'])([A-Za-z_][\w$]*)\s*(?=\()")
+_CALL = re.compile(r"(?<![\w$'])([A-Za-z_][\w$]*)\s*(?=\()")
 _NAME = re.compile(r"(?<![\w$.'])[A-Za-z_][\w$]*(?![\w$])(?!\s*(?:::|'))")
 _ENUM = re.compile(r"\benum\b[^{;]*\{([^}]*)\}")
 _TYPE = re.compile(r"\btypedef\b((?:[^;{}]|\{(?:[^{}]|\{[^{}]*\})*\})*?)([\w$]+)\s*;")
@@ -60,7 +60,7 @@ def without_assertions(code: str) -> tuple[str, list[tuple[int, str]]]:
     Synthesis leaves assertions out, with their functions, and with what is done when they pass or fail.
     """
     names = {match[2] for match in _FUNCTION.finditer(code)}
-    called = re.compile(rf"(?<![\w$.])(?:\w+::)*({'|'.join(map(re.escape, sorted(names))) or '(?!)'})\s*\(")
+    called = re.compile(rf"(?<![\w$])(?:\w+::)*({'|'.join(map(re.escape, sorted(names))) or '(?!)'})\s*\(")
     problems = list[tuple[int, str]]()
 
     def blank(start: int, end: int) -> None:
@@ -188,10 +188,11 @@ def signs_and_sizes(code: str) -> Iterator[tuple[int, str]]:
         is_call = match[1] in wrong and match.start() not in heads
         if is_call and constants >= {*_NAME.findall(code[match.end() : _closed(code, match.end())])}:
             yield match.start(), f"call {match[1]} for constants alone, as it has a short word with a sign"
-    for match in re.finditer(r"\$bits\s*(?=\()", code):
+    for match in re.finditer(r"\$(bits|size|left|right|high|low|increment|(?:unpacked_)?dimensions)\s*(?=\()", code):
         measured = _MEASURED.fullmatch(code, match.end() + 1, _closed(code, match.end()) - 1)
-        if not measured or not {measured[1]} <= types | {None}:
-            yield match.start(), "take the size of a signal or a list by $bits"
+        if not measured or (match[1] == "bits" and not {measured[1]} <= types | {None}):
+            what = "a signal or a list" if match[1] == "bits" else "a part or an expression"
+            yield match.start(), f"take the size of {what} by ${match[1]}"
 
 
 def _constants(code: str) -> Iterator[_Constant]:

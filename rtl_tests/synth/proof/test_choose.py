@@ -269,3 +269,26 @@ def test_every_module_of_the_catalogue_has_a_method():
     }
     assert {design.kind for design in plan if not design.formats} == {"random"}
     assert all(reference(design).inputs for design in plan)
+
+
+VARIED = [
+    ("dot", "e2m1", {"lanes": 4, "accumulator": "binary32"}),
+    ("dot", "e2m1", {"lanes": 4, "accumulator": "binary32", "optimize": "speed"}),
+    ("dot", "e2m1", {"lanes": 4, "accumulator": "none", "target": "binary16"}),
+    ("dot", "e2m1", {"lanes": 4, "accumulator": "bfloat16", "scale_bits": 3}),
+    ("mac", "ocp_e4m3", {"accumulator": "binary32", "scale_bits": 8}),
+    ("mac", "ocp_e4m3", {"accumulator": "bfloat16", "scale_bits": 10}),
+]
+
+
+@pytest.mark.parametrize(("kind", "fmt", "options"), VARIED)
+def test_a_proof_of_the_nearest_sum_is_none_of_a_truncated_one(kind, fmt, options):
+    assert not isinstance(proof(build(kind, fmt, **options), False), str)
+    found = proof(build(kind, fmt, **options, accumulator_rounding="toward_zero"), False)
+    assert isinstance(found, str)
+    assert found.endswith("the proof does not support the option accumulator-rounding")
+
+
+@pytest.mark.parametrize(("fmt", "options"), [("ocp_e5m2", {"scale_bits": 5}), ("bfloat16", {})])
+def test_products_of_too_many_codes_are_not_classified_one_by_one(fmt, options):
+    assert proof(build("mac", fmt, accumulator="binary32", **options), False) is SplitMacProof

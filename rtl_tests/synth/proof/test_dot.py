@@ -575,6 +575,35 @@ def test_a_claim_takes_nothing_for_granted(what):
         assert [claim.search() for claim in prover(design, edited(design, edits)).claims]
 
 
+FAR_APART = """name = "far_apart"
+width = 10
+signed = false
+cite = "a test"
+specials = [{ mask = 1023, value = 0, kind = "zero" }]
+rows = [
+    { prefix = "0", exponent = { rule = "biased", bits = 9, bias = 384 }, fraction_bits = 0 },
+    { prefix = "1", exponent = { rule = "biased", bits = 6, bias = -128 }, fraction_bits = 3 },
+]
+"""
+
+
+@pytest.mark.exhaustive
+def test_a_product_below_binary64_is_rounded_to_odd(tmp_path):
+    """Products that were 0 where binary64 has no number below the largest one's last bit."""
+    file = tmp_path / "far_apart.toml"
+    file.write_text(FAR_APART)
+    design = build("dot", str(file), accumulator="rvbna", block_scale="e8m0", lanes=2)
+    lost = "lost = moves_right_16 & (|moved_right_8[12:0])"
+    far = (lost, f"{lost} & ~(distance >= 11'd1101)")
+    with pytest.raises(NotShownError, match="lane 0 does not add some product"):
+        prover(design, edited(design, [far])).claims[0].search()
+
+
+def test_formats_without_zero_have_levels():
+    design = build("dot", "e8m0", accumulator="aligned13", lanes=2)
+    assert prover(design, texts([design])[design.name]).offset == 254
+
+
 WITH_SPECIALS = """name = "with_specials"
 width = 5
 cite = "a test"
@@ -731,6 +760,11 @@ NAMED = {
         build("mac", "e2m1", accumulator="exact", terms=4, flags=True, stages=1, clock_enable=True),
         (r"enable \? in_valid :", "enable ? in_valid & ~a[0] :"),
         "must have an out_valid that follows from in_valid alone, not from a",
+    ),
+    "out_valid of a proof that takes undefined values for any": (
+        build("quantizer", "e2m1", lanes=2, source="bfloat16", stages=1),
+        ("1'b0 : in_valid;", "1'b0 : in_valid & ~bits[3];"),
+        "must have an out_valid that follows from in_valid alone",
     ),
     "flags": (
         build("pe", "e2m1", accumulator="exact", terms=4, flags=True),

@@ -46,6 +46,19 @@ DIFFERENT = [
         IN_AN_ASSERTION[1].format("have a name that begins with a backslash"),
     ),
     (
+        "assertion that calls a function by its path",
+        IN_AN_ASSERTION[0].format(
+            "if (1) begin : g function automatic logic f(input x); k = 16'h1234; return 1; endfunction end ", "g.f(1)"
+        ),
+        IN_AN_ASSERTION[1].format("call the function f"),
+    ),
+    (
+        "bounds of a word",
+        "logic [7:0] m [0:1]; always_comb begin m[0] = r[7:0]; m[1] = r[15:8]; end"
+        " assign bits = $left(m[0]) == 7 ? same({m[1], m[0]}) : ~r;",
+        "take the size of a part or an expression by $left",
+    ),
+    (
         "word of an array by a sum",
         f"{INDEX} always_comb begin m[0] = ~r[3:0]; m[1] = r[7:4]; m[2] = r[11:8]; m[3] = r[15:12];"
         " m[i + j + 2'd1] = r[3:0]; end assign bits = same({m[3], m[2], m[1], m[0]});",
@@ -282,6 +295,13 @@ ACCEPTED = [
 """What was refused or ended in an error of ours; the last one is a twin of the sums above."""
 
 REFUSED = [
+    ("real number", "localparam real K = 2.5; assign bits = same(K > 2 ? r : 0);", "use real numbers"),
+    (
+        "defparam",
+        "inner w (.a(r), .y(bits)); defparam w.N = 3; endmodule module inner #(parameter N = 2)"
+        f" (input logic [15:0] a, output logic [15:0] y); {UNREAD} assign y = N == 3 ? same(a) : 0;",
+        "use defparam",
+    ),
     (
         "unpacked structure",
         "typedef struct {logic [7:0] a, b;} t; t s; assign s.a = r[15:8]; assign s.b = r[7:0];"

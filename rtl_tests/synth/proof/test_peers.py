@@ -216,6 +216,28 @@ def test_results_that_depend_on_earlier_inputs_are_found(folder, capsys, change,
     assert re.search(r" must have a latency of \d cycles? from every input to every output, as --stages says\n$", err)
 
 
+OTHERS = {
+    "reset from a gate with glitches": "always_ff @(posedge clk_i or posedge clear) if (clear) acc_o <= 0;",
+    "load from a register": "always_ff @(posedge clk_i or posedge clear) if (clear) acc_o <= first.acc;",
+}
+
+
+@NEEDS_VERILATOR
+@pytest.mark.parametrize("block", OTHERS.values(), ids=OTHERS)
+def test_only_the_asynchronous_reset_that_is_tied_is_taken_for_inactive(folder, capsys, block):
+    file = Path("fp_mac_pipe.sv")
+    text = file.read_text()
+    for old in ("      acc_o <= '0;\n", "      acc_o <= sum;\n"):
+        assert text.count(old) == 1
+        text = text.replace(old, "")
+    wire = "  wire clear = first.a[0] & ~first.a[0];\n"
+    file.write_text(text.replace("endmodule", f"{wire}  {block} else acc_o <= sum;\nendmodule"))
+    status, out, err = run(capsys, f"verify {PIPE} -o evidence")
+    assert (status, out) == (2, "")
+    problem = "must have no asynchronous reset but the one that --ports links, with no gates but inverters\n"
+    assert err.endswith(problem), err
+
+
 @NEEDS_VERILATOR
 def test_a_wrong_reading_of_verilator_is_found(folder, capsys, monkeypatch):
     def misread(text, top, code):
