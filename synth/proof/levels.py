@@ -114,7 +114,7 @@ class LeveledProof(FloatSumProof):
             exact = np.ldexp(products, places)
             kept = np.trunc(exact)
             if self.is_odd:
-                is_cut = (kept != exact) | (exact == 0) & (products != 0)  # by so many places that binary64 has 0
+                is_cut = (kept != exact) | (exact == 0) & (products != 0)  # also where binary64 has 0
                 kept = np.where(is_cut & (kept % 2 == 0), kept + np.copysign(1, products), kept)
             addends = np.ldexp(kept, -places - self.lsb_exponent if is_framed else 0).astype(np.int64)
             rest = (values - np.where(negative & follows, -addends, addends)) % form.modulus
