@@ -27,7 +27,7 @@ PATH = "use a signal of another module or block by its path"
 DOWN = "go by foreach through a range that descends, where simulators go upwards"
 LISTED = "foreach (s[i]) e = e * 16 + s[i];"
 IN_AN_ASSERTION = (
-    "logic [15:0] k; {}always_comb begin k = r; assert ({}) else $error(0); bits = same(k); end",
+    "logic [15:0] k, m; {}always_comb begin k = r; assert ({}) else $error(0); m = k; end assign bits = same(m);",
     "{} in an assertion",
 )
 INDEX = "logic [3:0] m [0:3]; logic [1:0] i, j; assign i = code[1:0]; assign j = 2'd3 - i;"
