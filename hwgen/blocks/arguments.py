@@ -17,7 +17,7 @@ from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS, POSITIVE, check_bulk_lanes
+from golden.wide import ACCUMULATORS, ALIGNED, POSITIVE, check_bulk_lanes
 from hwgen.blocks.options import MAX_LANES
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import PARTIAL, PRODUCTS, prefix_sum
@@ -162,10 +162,12 @@ class Accumulating(Checked):
 
     def _check_speed(self) -> None:
         """Refuse to build for speed what was not written, or not measured, for it."""
-        is_exact = self.is_dot and self.exact is not None
-        if self.accumulator not in WIDE and not is_exact:
-            others = ", or exact," if self.is_dot else ","
+        is_aligned = self.accumulator in ALIGNED
+        if self.accumulator not in WIDE and not (self.is_dot and (is_aligned or self.exact is not None)):
+            others = ", an aligned one, or exact," if self.is_dot else ","
             need = f"an accumulator that rounds each sum{others} not {self.accumulator!r}"
+        elif is_aligned and (self.scale_bits or self.block_scale is not None):
+            need = f"products into {self.accumulator!r} without a scale, whose sums are normal numbers"
         elif self.random_bits is not None:
             need = f"sums that are rounded to the nearest, not accumulator_rounding {self.accumulator_rounding!r}"
         elif self.fabric != ASIC:

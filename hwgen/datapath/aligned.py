@@ -290,7 +290,7 @@ def _levels(
         dominates = named(m, "acc_dominates", above.any() & active)
         level = level | dominates.replicate(bits)
     chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
-    names, levels, used = _levels_of(m, lanes, shape)
+    names, levels, used = levels_of(m, lanes, shape)
     items, counts, some = dict(zip(names, levels, strict=True)), used, None
     if shape.has_few_levels:
         level_of_all, some = _largest_of_few(m, levels, used, shape.levels)
@@ -327,7 +327,7 @@ def _largest_of_few(
     return named(m, "products_level", extended(Cat(map(any_of, bits)), len(levels[0]))), found
 
 
-def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
+def levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
     """For each lane: its name, the level of its product, and whether that is not zero."""
     names, signed = [f"lane_{number}" for number in range(len(lanes))], shape.product.exponent_shape.signed
     exponents = [
@@ -344,7 +344,7 @@ def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[l
 
 def aligned_rows(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[tuple[Value, Value]], Value]:
     """All products in one's complement with their signs, aligned with the largest of their levels; and that level."""
-    names, levels, used = _levels_of(m, lanes, shape)
+    names, levels, used = levels_of(m, lanes, shape)
     top, _ = largest(m, "largest_level", dict(zip(names, levels, strict=True)), used)
     never = Const(0, 1)
     items = enumerate(zip(lanes, levels, strict=True))
