@@ -214,10 +214,7 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     chapter(
         m, f"Accumulator: {target.name}; acc_significand {k + 1} bits; acc_level counts from the products' exponents"
     )
-    field, fraction = named(m, "acc_field", acc[k:-1]), named(m, "acc_fraction", acc[:k])
-    hidden = named(m, "acc_hidden", field.any())
-    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
-    significand = named(m, "acc_significand", Cat(fraction, hidden))
+    exponent, significand = acc_parts(m, acc, k)
     levels = _levels(m, lanes, shape, exponent, significand, scale)
     framed = _framed(m, lanes, shape, levels, acc[-1], scale) if shape.is_framed else None
     items = [] if framed else list(enumerate(zip(lanes, levels.products, strict=True)))
@@ -261,6 +258,14 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
         sign_out = sign_out & code_out.any()
     bits = Cat(code_out, named(m, "sign_out", sign_out))
     return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+
+
+def acc_parts(m: Module, acc: Value, fraction_bits: int) -> tuple[Value, Value]:
+    """The exponent and the significand of an accumulator; those of subnormals have the exponent 1."""
+    field, fraction = named(m, "acc_field", acc[fraction_bits:-1]), named(m, "acc_fraction", acc[:fraction_bits])
+    hidden = named(m, "acc_hidden", field.any())
+    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
+    return exponent, named(m, "acc_significand", Cat(fraction, hidden))
 
 
 def _levels(

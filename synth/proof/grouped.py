@@ -22,19 +22,19 @@ from synth.proof.solver import Solver
 from synth.proof.truncated import Acc, AlignedDotProof
 from synth.proof.twofold import linear_form_of_rows
 
-_GROUP, _PLACE, _LESS_1, _IS_ZERO = "largest_group", "largest_place_reaches", "total_less_1", "total_is_zero"
+_GROUP, _PLACE, _LESS_1, _IS_ZERO = "largest_group", "largest_place", "total_less_1", "total_is_zero"
 
 
 class GroupedDotProof(AlignedDotProof):
-    """The same for a module whose largest level is two nets: one bit for each group of levels, from the first group of
-    products up, and for the place in a group one for each place but the first, whether it reaches that.
+    """The same for a module whose largest level is two nets in unary: the number of its group, from the first one of
+    products, and its place in the group.
 
-    The last bit of ``total`` is that of the smallest level of the group; level 0 is the smallest one of the first
+    The last bit of ``total`` is that of the smallest level of the group, and level 0 is the smallest one of the first
     group. An accumulator above the largest level is the result, whatever ``total`` is.
 
-    A parallel prefix adds two rows, and the same and 1: ``total_less_1``, and ``total``, which may lack its sign. Beside it, the first bit of
-    both that is not the sign is found, or the place above it, and whether ``total`` is 0. All that is shown for any two
-    rows, and holds for any of these words from then on.
+    A parallel prefix adds two rows: ``total_less_1``, and with 1 more ``total``, which may lack its sign. Beside it,
+    the first bit of both that is not the sign is found, or the place above it, and whether ``total`` is 0. All that is
+    shown for any two rows, and holds for any of these words from then on.
     """
 
     exact_prover = PrefixRoundedProof
@@ -53,13 +53,15 @@ class GroupedDotProof(AlignedDotProof):
 
     @cached_property
     def level_codes(self) -> NDArray[np.int64]:
-        """The bits of the place, then those of the group."""
-        levels = np.arange(self.group * len(super().word(_GROUP)))
-        return (1 << levels % self.group) - 1 | 1 << levels // self.group + self.group - 1
+        """The ones of the place, then those of the group."""
+        levels = np.arange(self.group * (len(super().word(_GROUP)) + 1))
+        place, group = ((1 << number) - 1 for number in (levels % self.group, levels // self.group))
+        return place | group << self.group - 1
 
     def level_of(self, word: Bits) -> tuple[Bits, Bool]:
-        """The level of the only group and of the last place that is reached, and whether these are such bits."""
-        number, some = word.constant(0).to(EXPONENT_BITS).signed, word[0] & False
+        """The level, and whether the bits are those of any."""
+        some = word[0] & False
+        number = cat(some).to(EXPONENT_BITS).signed
         for level, code in enumerate(self.level_codes.tolist()):
             number, some = ite(word == code, level, number), some | (word == code)
         return number, some
@@ -67,9 +69,8 @@ class GroupedDotProof(AlignedDotProof):
     def unknown_level(self, solver: Solver) -> tuple[Bits, Bits]:
         """Any largest level, as a number with a sign, and its nets."""
         number = solver.variable("level", self.top.bit_length())
-        place = number & self.group - 1
-        places = [place > reached for reached in range(self.group - 1)]
-        groups = [number - place == first for first in range(0, self.top, self.group)]
+        places = [number & self.group - 1 > reached for reached in range(self.group - 1)]
+        groups = [number >= first for first in range(self.group, self.top, self.group)]
         return number.to(EXPONENT_BITS).signed, cat(*places, *groups)
 
     def is_alone(self, acc: Acc) -> Bool:

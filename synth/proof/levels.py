@@ -198,6 +198,7 @@ class LeveledProof(FloatSumProof):
             choice.select(self.levels[[member.place for member in choice.classes]].tolist(), EXPONENT_BITS).signed
             for choice in choices
         ]
-        bounded = is_level & solver.all(used.implies(largest >= level) for used, level in zip(active, levels, strict=True))
+        are_below = (used.implies(largest >= level) for used, level in zip(active, levels, strict=True))
+        bounded = is_level & solver.all(are_below)
         own = solver.any(used & (largest == level) for used, level in zip(active, levels, strict=True))
         return choices, largest, solver.any(active), bounded, own

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
 
-from hwgen.datapath.aligned import AlignedShape, levels_of
+from hwgen.datapath.aligned import AlignedShape, acc_parts, levels_of
 from hwgen.datapath.arithmetic import any_of, named, range_shape, reaches
 from hwgen.datapath.compress import FIRST, compressed
 from hwgen.datapath.fast.prefix import Places, total_and_less_1
 from hwgen.datapath.multiplier import Lane
-from hwgen.datapath.normalize import anticipated, moved_at_once
+from hwgen.datapath.normalize import Normalized, anticipated, moved_at_once
 from hwgen.datapath.product import Scale
 from hwgen.datapath.rows import moved_up, zero_is_silent
 from hwgen.datapath.sums import Sum, specials
@@ -33,8 +33,8 @@ PLACES = 3
 GROUP = 1 << PLACES
 """Levels of a group."""
 
-SIGNS, PRODUCTS = 1, 8
-"""Arrival of the signs of products and of their rows, in delays of an XOR."""
+SIGNS, PRODUCTS = 5, 8
+"""Arrival of the number of negative products and of their rows, in delays of an XOR."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,10 @@ class _Level:
     def of(cls, m: Module, name: str, level: Value, active: Value, groups: Iterable[int]) -> "_Level":
         """Those of a level, in two's complement if its shape is signed."""
         place, group = level[:PLACES], level[PLACES:].as_signed() if level.shape().signed else level[PLACES:]
-        is_in = {number: named(m, f"{name}_is_in_group_{number}".replace("-", "minus_"), group == number) for number in groups}
+        is_in = {
+            number: named(m, f"{name}_is_in_group_{number}".replace("-", "minus_"), group == number)
+            for number in groups
+        }
         counts_in = {number: own & active for number, own in is_in.items()}
         reached = [named(m, f"{name}_reaches_place_{number}", reaches(place, number)) for number in range(1, GROUP)]
         return cls(is_in, counts_in, place, reached, {number: reaches(group, number) & active for number in groups})
@@ -155,112 +158,124 @@ def grouped_sum(m: Module, lanes: Sequence[Lane], shape: GroupedShape, acc: Valu
     """Align, add and truncate, as :func:`hwgen.datapath.aligned.aligned_sum` does without a scale."""
     target, k, origin = shape.target, shape.target.fraction_bits, shape.field_of_level_0
     chapter(m, f"Accumulator: {target.name}; acc_significand {k + 1} bits; acc_level counts as the products' levels")
-    field, fraction = named(m, "acc_field", acc[k:-1]), named(m, "acc_fraction", acc[:k])
-    hidden = named(m, "acc_hidden", field.any())
-    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
-    significand = named(m, "acc_significand", Cat(fraction, hidden))
-    level = named(m, "acc_level", exponent - origin, range_shape(min(1 - origin, -1), shape.acc_levels[1]))
+    exponent, significand = acc_parts(m, acc, k)
+    number = named(m, "acc_level", exponent - origin, range_shape(min(1 - origin, -1), shape.acc_levels[1]))
     active = significand.any() if origin <= 1 else Const(1, 1)  # otherwise zeros and subnormals are below all products
-    own = _Level.of(m, "acc", level, active, shape.acc_groups)
-    dominates = named(m, "acc_dominates", reaches(level, GROUP * (shape.groups[-1] + 1)))
+    level = _Level.of(m, "acc", number, active, shape.acc_groups)
+    dominates = named(m, "acc_dominates", reaches(number, GROUP * shape.groups.stop))
 
     chapter(m, "Largest level: its group, of products that are not zero and the accumulator; what it cuts in the frame")
     names, values, used = levels_of(m, lanes, shape)
-    levels = [
-        _Level.of(m, *each, shape.product_groups) for each in zip(names, values, used, strict=True)
-    ]
-    largest, keeps = _largest(m, [*levels, own], shape)
-
-    rows = []
-    for number, (name, lane, each) in enumerate(zip(names, lanes, levels, strict=True)):
-        m.submodules[f"align_{number}"] = unit = Mover(shape)
+    levels = [_Level.of(m, *each, shape.product_groups) for each in zip(names, values, used, strict=True)]
+    largest, keeps = _largest(m, [*levels, level], shape)
+    rows: list[tuple[Value, Value]] = []
+    for name, lane, own in zip(names, lanes, levels, strict=True):
+        m.submodules[f"align_{len(rows)}"] = unit = Mover(shape)
         if unit.masks:
             m.d.comb += unit.is_zero.eq(lane.product.is_zero)
         negative = named(m, f"{name}_negative", lane.product.sign ^ acc[-1])
         m.d.comb += [
             unit.significand.eq(lane.product.significand),
             unit.negative.eq(negative),
-            unit.place.eq(each.place),
-            unit.moves.eq(each.moves(m, name, largest, len(unit.moves))),
+            unit.place.eq(own.place),
+            unit.moves.eq(own.moves(m, name, largest, len(unit.moves))),
             unit.keeps.eq(keeps),
         ]
         rows.append((unit.row, negative))
     width = shape.fraction_bits + GROUP
     chapter(m, f"Align the accumulator: acc_row {width} bits, bit 0 weighs as in the rows of the lanes")
-    moved = moved_up(m, significand, own.place, k + GROUP, "acc_", Const(0, 1))
-    moves = own.moves(m, "acc", largest, shape.distances(1))
+    moved = moved_up(m, significand, level.place, k + GROUP, "acc_", Const(0, 1))
+    moves = level.moves(m, "acc", largest, shape.distances(1))
     acc_row = _in_frame(m, "acc_row", moved, k, moves, keeps, width, shape)
-
-    places, total, less_1 = _total(m, rows, acc_row, shape)
-    negative, width = named(m, "total_is_not_positive", less_1[-1]), len(total) - 1
-    is_zero = named(m, "total_is_zero", places.half.all())
-    magnitude = named(m, "total_magnitude", Mux(negative, ~less_1[:-1], total[:-1]))
-    marks, kept = anticipated(m, places), shape.kept_fraction + 1
-    magnitude = Cat(magnitude, Const(0, 1))
-    number, once_more = moved_at_once(m, marks, magnitude, Const(0, 1), width - 1, kept - 1, beside=True)
+    total = _total(m, rows, acc_row, shape)
 
     chapter(m, "Specials: the accumulator as result, infinities and NaN; the sign")
-    group = Cat(any_of([is_it for number, is_it in largest.items() if number >> bit & 1]) for bit in range(8))
-    base = Cat(Const(0, PLACES), group) + (origin - shape.fraction_bits + width - number.most) % 256
-    fields = [named(m, f"field_if_{name}", (base + number.room - less)[: target.exponent_bits]) for less, name in enumerate(("not", "moved_again"))]
-    passes = shape.acc_levels[1] + 1 >= GROUP * (shape.groups[-1] + 1)  # an infinite accumulator dominates
+    passes = shape.acc_levels[1] + 1 >= GROUP * shape.groups.stop  # an infinite accumulator dominates
     special = specials(m, [lane.product for lane in lanes], shape.product, acc, k, Scale.none(), acc_passes=passes)
     is_acc = named(m, "is_acc", ~any_of(used) | dominates)
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
-    choose_sum = named(m, "choose_sum", ~(is_acc | special.force | is_zero))
+    choose_sum = named(m, "choose_sum", ~(is_acc | special.force | total.is_zero))
     dropped = k - shape.kept_fraction
     alone = Cat(Const(0, dropped), acc[dropped:-1])
-    code_out = (alone & choose_acc.replicate(len(alone))) | Cat(
-        Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits)
-    )
-    code_out = named(m, "acc_or_special", code_out)
-    for moves, chosen in enumerate((choose_sum & ~once_more, choose_sum & once_more)):
-        fraction = number.value[1 - moves : len(number.value) - 1 - moves]
-        body = Cat(Const(0, dropped), fraction, fields[moves])
-        code_out |= body & chosen.replicate(len(alone))
+    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
+    code_out = named(m, "acc_or_special", (alone & choose_acc.replicate(len(alone))) | nan_bits)
+    group = Cat(any_of([is_it for number, is_it in largest.items() if number >> bit & 1]) for bit in range(8))
+    base = Cat(Const(0, PLACES), group) + (origin - shape.fraction_bits + shape.frame_bits - total.first.most) % 256
+    bits = total.first.value
+    for moves_again, chosen in enumerate((choose_sum & ~total.once_more, choose_sum & total.once_more)):
+        name, first = "field_if_moved_again" if moves_again else "field_if_not", len(bits) - 1 - moves_again
+        field = named(m, name, (base + total.first.room - moves_again)[: target.exponent_bits])
+        body = Cat(Const(0, dropped), bits[first - shape.kept_fraction : first], field)
+        code_out = code_out | (body & chosen.replicate(len(alone)))
     code_out = named(m, "code_out", code_out)
     acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
-    sum_sign = named(m, "sum_sign", negative ^ acc[-1])
+    sum_sign = named(m, "sum_sign", total.negative ^ acc[-1])
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
     if positive:
         sign_out = sign_out & code_out.any()
-    bits = Cat(code_out, named(m, "sign_out", sign_out))
-    return Sum(bits, Const(0, 1), invalid=special.invalid, finite=special.finite)
+    result = Cat(code_out, named(m, "sign_out", sign_out))
+    return Sum(result, Const(0, 1), invalid=special.invalid, finite=special.finite)
 
 
 def _largest(m: Module, levels: Sequence[_Level], shape: GroupedShape) -> tuple[dict[int, Value], Value]:
-    """Whether the largest level is in each group, and the places of its frame that it keeps."""
+    """Whether the largest level is in each group, and the places of its frame that it keeps.
+
+    ``largest_group`` and ``largest_place`` are in unary: as many ones as the number of the group, from the first, or of
+    the level in it.
+    """
     reached: list[Value] = []
-    for number in shape.groups[1:]:
+    for place, number in enumerate(shape.groups[1:]):
         each = [level.reaches[number] for level in levels if number in level.reaches]
-        reached.append(named(m, f"some_level_reaches_group_{number}", any_of(each)))
-    which = Cat(Const(1, 1), *reached) & ~Cat(*reached, Const(0, 1))
-    which = named(m, "largest_group", which)
-    largest = dict(zip(shape.groups, which, strict=True))
+        reached.append(named(m, f"largest_group_bit_{place}", any_of(each)))
+    largest = {
+        number: named(m, f"largest_group_is_{number}", reaches_it & ~reaches_next)
+        for number, reaches_it, reaches_next in zip(
+            shape.groups, [Const(1, 1), *reached], [*reached, Const(0, 1)], strict=True
+        )
+    }
     cuts = []
     for place in range(1, GROUP):
         hits = []
         for number, is_it in largest.items():
             each = [level.counts_in[number] & level.reached[place - 1] for level in levels if number in level.counts_in]
             hits.append(is_it & named(m, f"some_level_reaches_place_{place}_of_group_{number}", any_of(each)))
-        cuts.append(any_of(hits))
-    return largest, named(m, "keeps", ~named(m, "largest_place_reaches", Cat(*cuts)))
+        cuts.append(named(m, f"largest_place_bit_{place - 1}", any_of(hits)))
+    return largest, named(m, "keeps", ~Cat(*cuts))
 
 
-def _total(m: Module, rows: Sequence[tuple[Value, Value]], acc_row: Value, shape: GroupedShape) -> tuple[Places, Value, Value]:
-    """The places of the addition, the sum of all rows, with its sign, and that less 1."""
+@dataclass(frozen=True)
+class _Total:
+    """The first bits of a sum's magnitude, one more than are kept, and whether it moves left once more; its sign."""
+
+    first: Normalized
+    once_more: Value
+    negative: Value
+    is_zero: Value
+
+
+def _total(m: Module, rows: Sequence[tuple[Value, Value]], acc_row: Value, shape: GroupedShape) -> _Total:
+    """Add the rows of the lanes, in one's complement with their signs, and the accumulator's."""
     width = shape.frame_bits + 1
     chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
-    # -s * 2**n = (1 - s) * 2**n - 2**n: the signs of all rows are inverted, and share one constant.
-    constant = -(len(rows) << shape.row_bits) - 1
+    signs, bits = [(FIRST, sign) for _, sign in rows], range(len(rows).bit_length())
+    (count,) = compressed(m, [signs, *([] for _ in bits[1:])], 1, "negative_")
+    count = named(m, "negative_rows", count)
+    # -s * 2**n = (1 - s) * 2**n - 2**n: the bits of the number of signs are inverted, and share one constant.
+    constant = -((1 << len(count)) - 1 << shape.row_bits) - 1
     columns = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
-    for row, sign in rows:
-        columns[0].append((SIGNS, sign))
-        columns[shape.row_bits].append((SIGNS, ~sign))
+    for place, bit in enumerate(count):
+        columns[place].append((SIGNS, bit))
+        columns[shape.row_bits + place].append((SIGNS, ~bit))
     for row in (acc_row, *(row for row, _ in rows)):
         for column, bit in zip(columns, row, strict=False):
             column.append((PRODUCTS, bit))
     first, second = compressed(m, columns, 2, early_halves=True)
     chapter(m, f"Add: total and total_less_1, {width} bits in two's complement, by parallel prefix; the magnitude")
     places = Places.of(m, "total_less_1", first, second)
-    return places, *total_and_less_1(m, places)
+    total, less_1 = total_and_less_1(m, places)
+    negative = named(m, "total_is_not_positive", less_1[-1])
+    is_zero = named(m, "total_is_zero", places.half.all())
+    magnitude = named(m, "total_magnitude", Mux(negative, ~less_1[:-1], total[:-1]))
+    marks, number = anticipated(m, places), Cat(magnitude, Const(0, 1))
+    moved = moved_at_once(m, marks, number, Const(0, 1), width - 2, shape.kept_fraction, beside=True)
+    return _Total(*moved, negative, is_zero)
