@@ -22,7 +22,7 @@ from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import ProductShape, Scale
 from hwgen.datapath.rows import SumShape, chained, in_frame, zero_is_silent
-from hwgen.datapath.sums import Sum, specials
+from hwgen.datapath.sums import Specials, Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
 
@@ -244,20 +244,36 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     products = [lane.product for lane in lanes]
     passes = shape.is_bounded and shape.acc_can_dominate  # an infinite accumulator is larger than all finite products
     special = specials(m, products, shape.product, acc, k, scale, acc_passes=passes)
-    dropped = k - shape.kept_fraction
-    alone = Cat(Const(0, dropped), acc[dropped:-1])
     choose_acc = named(m, "choose_acc", ~(levels.any_product | special.force))
     choose_sum = named(m, "choose_sum", levels.any_product & ~special.force)
-    number = (alone & choose_acc.replicate(len(alone))) | (body & choose_sum.replicate(len(alone)))
-    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
+    number, sum_sign = body & choose_sum.replicate(len(body)), (negative ^ acc[-1]) & ~is_zero
+    bits = joined(m, shape, acc, special, (choose_acc, choose_sum), number, sum_sign, positive)
+    return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+
+
+def joined(
+    m: Module,
+    shape: AlignedShape,
+    acc: Value,
+    special: Specials,
+    chosen: tuple[Value, Value],
+    number: Value,
+    sum_sign: Value,
+    positive: bool,
+) -> Value:
+    """The result: the accumulator or the sum, whichever is ``chosen``, or a special; ``number`` is 0 otherwise."""
+    k, (choose_acc, choose_sum) = shape.target.fraction_bits, chosen
+    dropped = k - shape.kept_fraction
+    alone = Cat(Const(0, dropped), acc[dropped:-1])
+    number = (alone & choose_acc.replicate(len(alone))) | number
+    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(shape.target.exponent_bits))
     code_out = named(m, "code_out", number | nan_bits)
     acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
-    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & ~is_zero)
+    sum_sign = named(m, "sum_sign", sum_sign)
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
     if positive:
         sign_out = sign_out & code_out.any()
-    bits = Cat(code_out, named(m, "sign_out", sign_out))
-    return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+    return Cat(code_out, named(m, "sign_out", sign_out))
 
 
 def acc_parts(m: Module, acc: Value, fraction_bits: int) -> tuple[Value, Value]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from amaranth.hdl import Cat, Const, Module, Mux, Value
 from amaranth.lib.wiring import In, Out
 
-from hwgen.datapath.aligned import AlignedShape, acc_parts, levels_of
+from hwgen.datapath.aligned import AlignedShape, acc_parts, joined, levels_of
 from hwgen.datapath.arithmetic import any_of, named, range_shape, reaches
 from hwgen.datapath.compress import FIRST, compressed
 from hwgen.datapath.fast.prefix import Places, total_and_less_1
@@ -195,26 +195,17 @@ def grouped_sum(m: Module, lanes: Sequence[Lane], shape: GroupedShape, acc: Valu
     is_acc = named(m, "is_acc", ~any_of(used) | dominates)
     choose_acc = named(m, "choose_acc", is_acc & ~special.force)
     choose_sum = named(m, "choose_sum", ~(is_acc | special.force | total.is_zero))
-    dropped = k - shape.kept_fraction
-    alone = Cat(Const(0, dropped), acc[dropped:-1])
-    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
-    code_out = named(m, "acc_or_special", (alone & choose_acc.replicate(len(alone))) | nan_bits)
     group = Cat(any_of([is_it for number, is_it in largest.items() if number >> bit & 1]) for bit in range(8))
     base = Cat(Const(0, PLACES), group) + (origin - shape.fraction_bits + shape.frame_bits - total.first.most) % 256
-    bits = total.first.value
+    value, body = total.first.value, Const(0, k + target.exponent_bits)
     for moves_again, chosen in enumerate((choose_sum & ~total.once_more, choose_sum & total.once_more)):
-        name, first = "field_if_moved_again" if moves_again else "field_if_not", len(bits) - 1 - moves_again
+        name, first = "field_if_moved_again" if moves_again else "field_if_not", len(value) - 1 - moves_again
         field = named(m, name, (base + total.first.room - moves_again)[: target.exponent_bits])
-        body = Cat(Const(0, dropped), bits[first - shape.kept_fraction : first], field)
-        code_out = code_out | (body & chosen.replicate(len(alone)))
-    code_out = named(m, "code_out", code_out)
-    acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
-    sum_sign = named(m, "sum_sign", total.negative ^ acc[-1])
-    sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
-    if positive:
-        sign_out = sign_out & code_out.any()
-    result = Cat(code_out, named(m, "sign_out", sign_out))
-    return Sum(result, Const(0, 1), invalid=special.invalid, finite=special.finite)
+        one_of_both = Cat(Const(0, k - shape.kept_fraction), value[first - shape.kept_fraction : first], field)
+        body = body | (one_of_both & chosen.replicate(len(one_of_both)))
+    sign = total.negative ^ acc[-1]
+    bits = joined(m, shape, acc, special, (choose_acc, choose_sum), body, sign, positive)
+    return Sum(bits, Const(0, 1), invalid=special.invalid, finite=special.finite)
 
 
 def _largest(m: Module, levels: Sequence[_Level], shape: GroupedShape) -> tuple[dict[int, Value], Value]:
