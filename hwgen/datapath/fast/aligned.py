@@ -218,18 +218,17 @@ def _largest(m: Module, levels: Sequence[_Level], shape: GroupedShape) -> tuple[
     for place, number in enumerate(shape.groups[1:]):
         each = [level.reaches[number] for level in levels if number in level.reaches]
         reached.append(named(m, f"largest_group_bit_{place}", any_of(each)))
+    pairs = zip([Const(1, 1), *reached], [*reached, Const(0, 1)], strict=True)
+    is_it = [reaches_it & ~reaches_next for reaches_it, reaches_next in pairs]
     largest = {
-        number: named(m, f"largest_group_is_{number}", reaches_it & ~reaches_next)
-        for number, reaches_it, reaches_next in zip(
-            shape.groups, [Const(1, 1), *reached], [*reached, Const(0, 1)], strict=True
-        )
+        number: named(m, f"largest_group_is_{number}", own) for number, own in zip(shape.groups, is_it, strict=True)
     }
     cuts = []
     for place in range(1, GROUP):
         hits = []
-        for number, is_it in largest.items():
+        for number, own in largest.items():
             each = [level.counts_in[number] & level.reached[place - 1] for level in levels if number in level.counts_in]
-            hits.append(is_it & named(m, f"some_level_reaches_place_{place}_of_group_{number}", any_of(each)))
+            hits.append(own & named(m, f"some_level_reaches_place_{place}_of_group_{number}", any_of(each)))
         cuts.append(named(m, f"largest_place_bit_{place - 1}", any_of(hits)))
     return largest, named(m, "keeps", ~Cat(*cuts))
 
@@ -248,18 +247,16 @@ def _total(m: Module, rows: Sequence[tuple[Value, Value]], acc_row: Value, shape
     """Add the rows of the lanes, in one's complement with their signs, and the accumulator's."""
     width = shape.frame_bits + 1
     chapter(m, f"Compress: full adders, from the bits of all lanes and the accumulator to two rows of {width} bits")
-    signs, bits = [(FIRST, sign) for _, sign in rows], range(len(rows).bit_length())
-    (count,) = compressed(m, [signs, *([] for _ in bits[1:])], 1, "negative_")
+    signs = [(FIRST, sign) for _, sign in rows]
+    (count,) = compressed(m, [signs, *([] for _ in range(1, len(rows).bit_length()))], 1, "negative_")
     count = named(m, "negative_rows", count)
     # -s * 2**n = (1 - s) * 2**n - 2**n: the bits of the number of signs are inverted, and share one constant.
     constant = -((1 << len(count)) - 1 << shape.row_bits) - 1
     columns = [[(FIRST, Const(1, 1))] * (constant >> place & 1) for place in range(width)]
-    for place, bit in enumerate(count):
-        columns[place].append((SIGNS, bit))
-        columns[shape.row_bits + place].append((SIGNS, ~bit))
-    for row in (acc_row, *(row for row, _ in rows)):
-        for column, bit in zip(columns, row, strict=False):
-            column.append((PRODUCTS, bit))
+    words = [(SIGNS, 0, count), (SIGNS, shape.row_bits, ~count)]
+    for time, start, word in [*words, *((PRODUCTS, 0, row) for row in (acc_row, *(row for row, _ in rows)))]:
+        for column, bit in zip(columns[start:], word, strict=False):
+            column.append((time, bit))
     first, second = compressed(m, columns, 2, early_halves=True)
     chapter(m, f"Add: total and total_less_1, {width} bits in two's complement, by parallel prefix; the magnitude")
     places = Places.of(m, "total_less_1", first, second)
