@@ -3,7 +3,7 @@
 A product is moved by its place in a group of levels while the largest group is sought, and then by groups: the frame of
 the sum is that of the largest group, a few places longer than one of the largest level. Where the largest level cuts
 all addends, within the last places of that frame, is found beside it. Full adders make two rows of all addends, and a
-parallel prefix adds them, to the total and to the total less 1, the complement of which is the magnitude of a negative
+parallel prefix adds them, to the total and to the total less 1, whose complement is the magnitude of a negative
 total. Its first 1 is found beside the addition, as for sums that are rounded (:mod:`hwgen.datapath.normalize`).
 
 The results are those of :mod:`hwgen.datapath.aligned`.
@@ -28,7 +28,7 @@ from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
 
 PLACES = 3
-"""Bits of a level's place in its group. With fewer of them there are more groups, to be told apart before all else."""
+"""Bits of a level's place in its group. With fewer there are more groups, to be distinguished before all else."""
 
 GROUP = 1 << PLACES
 """Levels of a group."""
@@ -77,7 +77,7 @@ def _in_frame(
 ) -> Value:
     """A number that has been moved by its place in a group, moved down by groups, and cut in the last places.
 
-    Each of ``moves`` says whether it is moved by so many groups.
+    Each of ``moves`` says whether it is moved by that number of groups.
     """
     first, bits = shape.fraction_bits - fraction_bits, []
     for place in range(width):
