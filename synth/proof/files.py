@@ -8,7 +8,7 @@ verdicts do not depend on this file.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
@@ -351,7 +351,6 @@ class UserFile(Subject):
             if cell["type"] in ("$not", "$_NOT_", "$_BUF_")
             for output, bit in zip(cell["connections"]["Y"], cell["connections"]["A"], strict=False)
         }
-        constants = {bit for cell in cells if cell["type"] == "$initstate" for bit in cell["connections"]["Y"]}
         for cell in cells:
             kind = cell["type"].lower()
             if any(part in kind for part in state):
@@ -364,17 +363,10 @@ class UserFile(Subject):
                     clock = before[clock]
                 if clock not in clocks:
                     raise NetlistError(f"{self.top} must have all its registers on clk, with no gates but inverters")
-            for first in chain(*(cell["connections"].get(pin, ()) for pin in ASYNCHRONOUS)) if self.is_released else ():
-                reset = first
-                while reset in before:
-                    reset = before[reset]
-                if reset not in constants:
-                    problem = (
-                        "must have no asynchronous reset but the one that --ports links, with no gates but inverters"
-                    )
-                    raise NetlistError(f"{self.top} {problem}")
             if any("z" in bits for bits in cell["connections"].values()):
                 raise NetlistError(f"{self.top} must not use the value z, which gates cannot represent")
+        if self.is_released and not _are_constant(cells, ASYNCHRONOUS):
+            raise NetlistError(f"{self.top} must have no asynchronous reset or load but the reset that --ports links")
         parts = json.loads(whole)["modules"].values()
         inside = [cell for part in parts for cell in part["cells"].values()]
         used = {cell["type"] for cell in inside}
@@ -384,6 +376,26 @@ class UserFile(Subject):
             if group.argument in used and any("three_state" in pin.attributes for pin in group.all("pin")):
                 raise NetlistError(f"{self.top} must not use the cell {group.argument}, whose output may be z")
         return not used.isdisjoint(names)
+
+
+def _are_constant(cells: Collection[Mapping[str, Any]], pins: Iterable[str]) -> bool:
+    """Whether the inputs of cells with some names follow from constants alone, through gates of any kind."""
+    ways = [(cell, pin, bits) for cell in cells for pin, bits in cell["connections"].items()]
+    drivers = {bit: cell for cell, pin, bits in ways if cell["port_directions"][pin] == "output" for bit in bits}
+    waiting, visited = (
+        [bit for cell in cells for pin in pins for bit in cell["connections"].get(pin, ())],
+        set[object](),
+    )
+    while waiting:
+        bit = waiting.pop()
+        cell = drivers.get(bit)
+        if cell is None or "dff" in cell["type"]:
+            return False
+        if bit not in visited and cell["type"] != "$initstate":  # which constants come from
+            inputs = [pin for pin, way in cell["port_directions"].items() if way == "input"]
+            waiting += [inner for pin in inputs for inner in cell["connections"][pin]]
+        visited.add(bit)
+    return True
 
 
 def _source(item: Mapping[str, Any], place: Place) -> str:

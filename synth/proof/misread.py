@@ -162,7 +162,7 @@ def _problems(
             yield _line(code, head), "delay some assignments of a block, and others not or otherwise"
     for match in re.finditer(r"\balways\b(?!\s*@)", code):
         yield _line(code, match), "use always without @"
-    for match in re.finditer(_REAL, code):
+    for match in re.finditer(_REAL, code) if read or not trees.strip() else ():
         yield _line(code, match), "use real numbers"
     waiting, used = {top, *(name for name, node in modules.items() if node.kind == "PACKAGE")}, set[str]()
     while fresh := waiting - used:

@@ -234,7 +234,7 @@ def test_only_the_asynchronous_reset_that_is_tied_is_taken_for_inactive(folder, 
     file.write_text(text.replace("endmodule", f"{wire}  {block} else acc_o <= sum;\nendmodule"))
     status, out, err = run(capsys, f"verify {PIPE} -o evidence")
     assert (status, out) == (2, "")
-    problem = "must have no asynchronous reset but the one that --ports links, with no gates but inverters\n"
+    problem = "must have no asynchronous reset or load but the reset that --ports links\n"
     assert err.endswith(problem), err
 
 
