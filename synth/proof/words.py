@@ -20,12 +20,14 @@ _CHANGE = re.compile(r"(?<![=!<>|#])=(?![=>])|\|=(?!>)|<<=|>>=|\+\+|--")
 _FUNCTION = re.compile(r"\bfunction\b([^;(]*?)([\w$]+)\s*[;(]")
 
 _SYSTEM = re.compile(r"\$[a-z]\w*|\\")
+"""Names of system tasks and functions; and the backslash that is left of a name, which may be a function's."""
 _HARMLESS = re.compile(
     r"\$(?:error|warning|info|fatal|display|(?:real)?time|isunknown|onehot0?|count(?:ones|bits)|(?:un)?signed|clog2|bits"
     r"|past|stable|changed|rose|fell|sampled)"
 )
 """System tasks and functions that assign nothing."""
 _FILL = re.compile(r"[(,]\s*('1)\s*(?=[),])")
+"""An argument that is '1 alone, which Icarus Verilog takes for one bit at an input of more."""
 _SIGNED_BASE = re.compile(r"'[sS][bodhBODH]")
 
 _BODY = re.compile(r"\bfunction\b.*?\bendfunction\b", re.S)
@@ -68,8 +70,8 @@ def without_assertions(code: str) -> tuple[str, list[tuple[int, str]]]:
         part = code[start:end]
         if function := called.search(part):
             problems.append((start, f"call the function {function[1]} in an assertion"))
-        if escaped := next((word for word in _SYSTEM.findall(part) if not _HARMLESS.fullmatch(word)), ""):
-            what = f"call {escaped}" if escaped != "\\" else "have a name that begins with a backslash"
+        if word := next((word for word in _SYSTEM.findall(part) if not _HARMLESS.fullmatch(word)), ""):
+            what = f"call {word}" if word != "\\" else "have a name that begins with a backslash"
             problems.append((start, f"{what} in an assertion"))
         if _CHANGE.search(part):
             problems.append((start, "assign a variable in an assertion"))
