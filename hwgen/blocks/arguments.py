@@ -17,8 +17,9 @@ from golden.arithmetic.options import SumKeywords, SumOptions
 from golden.names import check_name
 from golden.options import check_random_bits
 from golden.refusal import BadValue, about, check_choice, check_flag, check_integer
-from golden.wide import ACCUMULATORS, POSITIVE, check_bulk_lanes
+from golden.wide import ACCUMULATORS, ALIGNED, POSITIVE, aligned_bits, check_bulk_lanes
 from hwgen.blocks.options import MAX_LANES
+from hwgen.datapath.aligned import AlignedShape
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.compress import PARTIAL, PRODUCTS, prefix_sum
 from hwgen.datapath.goal import AREA, ASIC, FABRICS, GOALS, SPEED
@@ -162,17 +163,21 @@ class Accumulating(Checked):
 
     def _check_speed(self) -> None:
         """Refuse to build for speed what was not written, or not measured, for it."""
-        is_exact = self.is_dot and self.exact is not None
-        if self.accumulator not in WIDE and not is_exact:
-            others = ", or exact," if self.is_dot else ","
+        names = " and ".join(dict.fromkeys(repr(fmt.name) for fmt in (self.a_format, self.b_format)))
+        is_aligned, formats = self.accumulator in ALIGNED, (self.a_format, self.b_format)
+        if self.accumulator not in WIDE and not (self.is_dot and (is_aligned or self.exact is not None)):
+            others = ", an aligned one, or exact," if self.is_dot else ","
             need = f"an accumulator that rounds each sum{others} not {self.accumulator!r}"
+        elif is_aligned and (self.is_floated or any(fmt.has_lowest or not fmt.sign_bit for fmt in formats)):
+            need = f"signed formats, no integers among them, and no scale with {self.accumulator!r}"
         elif self.random_bits is not None:
             need = f"sums that are rounded to the nearest, not accumulator_rounding {self.accumulator_rounding!r}"
         elif self.fabric != ASIC:
             need = f"fabric {ASIC!r}, not {self.fabric!r}: it has no carry chains"
         elif self.is_dot and (bits := SumShape(self._layout, self.lanes).sum_bits) > MAX_FAST_BITS:
-            names = " and ".join(dict.fromkeys(repr(fmt.name) for fmt in (self.a_format, self.b_format)))
             need = f"products whose sum has at most {MAX_FAST_BITS} bits, not {bits} as with {names}"
+        elif is_aligned and not AlignedShape(self._layout, self.lanes, aligned_bits(self.accumulator) or 0).is_bounded:
+            need = f"sums that are normal numbers or the accumulator with {self.accumulator!r}, unlike some of {names}"
         else:
             return
         raise BadValue("optimize", f"{self.optimize!r} needs {need}")

@@ -58,8 +58,9 @@ class Dot(Accumulating, wiring.Component):
         ``asic`` or ``fpga``: whether sums are written for cells, or for carry chains; the bits are the same.
     optimize : str
         ``area`` or ``speed``; the bits are the same, and docs/fast.md has delays and areas. ``speed`` needs fabric
-        ``asic``, and an accumulator that rounds each sum, whose first 1 is found beside the sum, or ``exact``, where
-        full adders compress the bits of all products, of integers their partial products.
+        ``asic``, and an accumulator that rounds each sum, or an aligned one of signed formats without a scale, whose
+        first 1 is found beside the sum, or ``exact``, where full adders compress the bits of all products, of integers
+        their partial products.
 
     Members
     -------

@@ -166,11 +166,11 @@ ACCUMULATION = ACCUMULATOR, TERMS, SCALE_BITS
 RESULT = SUM_FLAGS, ZERO, ACCUMULATOR_ROUNDING, SUM_RANDOM_BITS
 """Options of :class:`golden.arithmetic.options.SumOptions` that all blocks with sums have, in two groups."""
 _THEIRS = f"with --verilog, for sums into {', '.join(IEEE_LIKE[:-1])} or {IEEE_LIKE[-1]}"
+_VARIED_ROUNDING = replace(
+    ACCUMULATOR_ROUNDING, help=f"{ACCUMULATOR_ROUNDING.help}; or {ROUNDINGS[1]}: {_THEIRS}", allowed=ROUNDINGS
+)
 VARIED_RESULT = (
-    SUM_FLAGS,
-    ZERO,
-    replace(ACCUMULATOR_ROUNDING, help=f"{ACCUMULATOR_ROUNDING.help}; or {ROUNDINGS[1]}: {_THEIRS}", allowed=ROUNDINGS),
-    SUM_RANDOM_BITS,
+    *(_VARIED_ROUNDING if option is ACCUMULATOR_ROUNDING else option for option in RESULT),
     Option(
         "accumulator-overflow",
         str,

@@ -22,7 +22,7 @@ from hwgen.datapath.multiplier import Lane
 from hwgen.datapath.normalize import normalized
 from hwgen.datapath.product import ProductShape, Scale
 from hwgen.datapath.rows import SumShape, chained, in_frame, zero_is_silent
-from hwgen.datapath.sums import Sum, specials
+from hwgen.datapath.sums import Specials, Sum, specials
 from hwgen.netlist.book import chapter
 from hwgen.netlist.parts import Repeated
 
@@ -214,10 +214,7 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     chapter(
         m, f"Accumulator: {target.name}; acc_significand {k + 1} bits; acc_level counts from the products' exponents"
     )
-    field, fraction = named(m, "acc_field", acc[k:-1]), named(m, "acc_fraction", acc[:k])
-    hidden = named(m, "acc_hidden", field.any())
-    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
-    significand = named(m, "acc_significand", Cat(fraction, hidden))
+    exponent, significand = acc_parts(m, acc, k)
     levels = _levels(m, lanes, shape, exponent, significand, scale)
     framed = _framed(m, lanes, shape, levels, acc[-1], scale) if shape.is_framed else None
     items = [] if framed else list(enumerate(zip(lanes, levels.products, strict=True)))
@@ -247,20 +244,44 @@ def aligned_sum(m: Module, lanes: Sequence[Lane], shape: AlignedShape, acc: Valu
     products = [lane.product for lane in lanes]
     passes = shape.is_bounded and shape.acc_can_dominate  # an infinite accumulator is larger than all finite products
     special = specials(m, products, shape.product, acc, k, scale, acc_passes=passes)
-    dropped = k - shape.kept_fraction
-    alone = Cat(Const(0, dropped), acc[dropped:-1])
     choose_acc = named(m, "choose_acc", ~(levels.any_product | special.force))
     choose_sum = named(m, "choose_sum", levels.any_product & ~special.force)
-    number = (alone & choose_acc.replicate(len(alone))) | (body & choose_sum.replicate(len(alone)))
-    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(target.exponent_bits))
+    number, sum_sign = body & choose_sum.replicate(len(body)), (negative ^ acc[-1]) & ~is_zero
+    bits = joined(m, shape, acc, special, (choose_acc, choose_sum), number, sum_sign, positive)
+    return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+
+
+def joined(
+    m: Module,
+    shape: AlignedShape,
+    acc: Value,
+    special: Specials,
+    chosen: tuple[Value, Value],
+    number: Value,
+    sum_sign: Value,
+    positive: bool,
+) -> Value:
+    """The result: the accumulator or the sum, whichever is ``chosen``, or a special; ``number`` is 0 otherwise."""
+    k, (choose_acc, choose_sum) = shape.target.fraction_bits, chosen
+    dropped = k - shape.kept_fraction
+    alone = Cat(Const(0, dropped), acc[dropped:-1])
+    number = (alone & choose_acc.replicate(len(alone))) | number
+    nan_bits = Cat(Const(0, k - 1), special.is_nan, special.force.replicate(shape.target.exponent_bits))
     code_out = named(m, "code_out", number | nan_bits)
     acc_sign = named(m, "acc_sign", acc[-1] & alone.any())
-    sum_sign = named(m, "sum_sign", (negative ^ acc[-1]) & ~is_zero)
+    sum_sign = named(m, "sum_sign", sum_sign)
     sign_out = (acc_sign & choose_acc) | (sum_sign & choose_sum) | (special.minus_inf & ~special.is_nan)
     if positive:
         sign_out = sign_out & code_out.any()
-    bits = Cat(code_out, named(m, "sign_out", sign_out))
-    return Sum(bits, overflow & choose_sum, invalid=special.invalid, finite=special.finite)
+    return Cat(code_out, named(m, "sign_out", sign_out))
+
+
+def acc_parts(m: Module, acc: Value, fraction_bits: int) -> tuple[Value, Value]:
+    """The exponent and the significand of an accumulator; those of subnormals have the exponent 1."""
+    field, fraction = named(m, "acc_field", acc[fraction_bits:-1]), named(m, "acc_fraction", acc[:fraction_bits])
+    hidden = named(m, "acc_hidden", field.any())
+    exponent = named(m, "acc_exponent", Cat(field[0] | ~hidden, field[1:]))
+    return exponent, named(m, "acc_significand", Cat(fraction, hidden))
 
 
 def _levels(
@@ -290,7 +311,7 @@ def _levels(
         dominates = named(m, "acc_dominates", above.any() & active)
         level = level | dominates.replicate(bits)
     chapter(m, f"Largest exponent: {bits} bits, of the products that are not zero and the accumulator")
-    names, levels, used = _levels_of(m, lanes, shape)
+    names, levels, used = levels_of(m, lanes, shape)
     items, counts, some = dict(zip(names, levels, strict=True)), used, None
     if shape.has_few_levels:
         level_of_all, some = _largest_of_few(m, levels, used, shape.levels)
@@ -327,7 +348,7 @@ def _largest_of_few(
     return named(m, "products_level", extended(Cat(map(any_of, bits)), len(levels[0]))), found
 
 
-def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
+def levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[str], list[Value], list[Value]]:
     """For each lane: its name, the level of its product, and whether that is not zero."""
     names, signed = [f"lane_{number}" for number in range(len(lanes))], shape.product.exponent_shape.signed
     exponents = [
@@ -344,7 +365,7 @@ def _levels_of(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[l
 
 def aligned_rows(m: Module, lanes: Sequence[Lane], shape: AlignedShape) -> tuple[list[tuple[Value, Value]], Value]:
     """All products in one's complement with their signs, aligned with the largest of their levels; and that level."""
-    names, levels, used = _levels_of(m, lanes, shape)
+    names, levels, used = levels_of(m, lanes, shape)
     top, _ = largest(m, "largest_level", dict(zip(names, levels, strict=True)), used)
     never = Const(0, 1)
     items = enumerate(zip(lanes, levels, strict=True))

@@ -47,7 +47,7 @@ def compressed_sum(
     columns[top][0] = borrow  # in place of s
     for column in columns[top + 1 :]:
         column.append(borrow)
-    first, second = _compressed(m, columns, 2)
+    first, second = compressed(m, columns, 2)
     return first, second
 
 
@@ -66,7 +66,7 @@ def prefix_sum(
     for start, row in rows:
         for column, bit in zip(columns[start:], row, strict=False):
             column.append((arrival, bit))
-    first, second = _compressed(m, columns, 2, early_halves=True)
+    first, second = compressed(m, columns, 2, early_halves=True)
     chapter(m, f"Add: {name} {width} bits in two's complement, by parallel prefix")
     places = Places.of(m, name, first, second)
     return total(m, name, places), places
@@ -84,11 +84,11 @@ def multiplied(m: Module, a: Value, b: Value) -> Value:
     for i, left in enumerate(a):
         for j, right in enumerate(b):
             columns[i + j].append((0, named(m, f"partial_{i}_{j}", left & right)))
-    (product,) = _compressed(m, columns, 1, "product_")
+    (product,) = compressed(m, columns, 1, "product_")
     return product
 
 
-def _compressed(
+def compressed(
     m: Module, columns: Sequence[list[Bit]], count: int, prefix: str = "", *, early_halves: bool = False
 ) -> list[Value]:
     """``count`` rows with the same sum, modulo 2 to the number of columns.

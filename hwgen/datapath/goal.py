@@ -2,8 +2,9 @@
 
 GOALS = AREA, SPEED = "area", "speed"
 """``speed``: MACs, and dot products with scales or into dlfloat16, have two paths (:mod:`hwgen.datapath.fast.adder`);
-the first 1 of a sum or of a readout's magnitude is found beside it (:mod:`hwgen.datapath.normalize`); a code is a
-sum of products (:mod:`hwgen.rounding.direct`).
+aligned sums move products by groups of exponents (:mod:`hwgen.datapath.fast.aligned`); the first 1 of a sum or of a
+readout's magnitude is found beside it (:mod:`hwgen.datapath.normalize`); a code is a sum of products
+(:mod:`hwgen.rounding.direct`).
 """
 
 FABRICS = ASIC, FPGA = "asic", "fpga"

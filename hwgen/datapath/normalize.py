@@ -148,13 +148,14 @@ def _step_by_step(
     return Normalized(value, below, room, sum(steps))
 
 
-def _at_once(
-    m: Module, marks: Value, total: Value, below: Value, most: int, precision: int
+def moved_at_once(
+    m: Module, marks: Value, total: Value, below: Value, most: int, precision: int, *, beside: bool = False
 ) -> tuple[Normalized, Value]:
     """The one's complement of a negative sum, or the sum, moved left by at most ``most`` places; whether once more.
 
     How far is found beside the sum, or one place too little: then its first bit must move once more. A first selection
-    chooses a group of places, a second one a place in the group; what these choose from is there before.
+    chooses a group of places, a second one a place in the group; what these choose from is there before. ``beside`` the
+    move, it is found whether a sum that is not negative must move once more; otherwise behind it.
     """
     negative, value = total[-1], total[:-1]
     chapter(
@@ -171,12 +172,14 @@ def _at_once(
     value = Cat(Const(0, max(GROUP * (len(groups) - 1) + size - len(value), 0)), value)
     ends = [len(value) - GROUP * number for number in range(len(groups))]
     moved = named(m, "moved_by_groups", _chosen(leads, [value[end - size : end] for end in ends]))
+    fronts = Cat((first & value[end - GROUP : end][::-1]).any() for first, end in zip(firsts, ends, strict=True))
     below = below | (leads & Cat(value[: end - size].any() for end in ends)).any()
     complement = named(m, "one_complement_moved_by_groups", moved ^ negative.replicate(size))
     ends = [size - place for place in range(GROUP)]
     value = named(m, "one_complement", _chosen(places, [complement[end - kept : end] for end in ends]))
     below = named(m, "below_moved", below | (places & Cat(moved[: end - kept].any() for end in ends)).any())
-    once_more = named(m, "moves_left_again", ~value[-1] & ~(leads[-1] & firsts[-1][-1]))
+    once_more = ~(leads & fronts).any() if beside else ~value[-1] & ~(leads[-1] & firsts[-1][-1])
+    once_more = named(m, "moves_left_again", once_more)
     room = Cat(_number_of_first(places[::-1]), _number_of_first(leads[::-1]))
     return Normalized(value, below, named(m, "places_not_moved", room), GROUP * len(groups)), once_more
 
@@ -268,7 +271,7 @@ def rounded_total(
     negative = named(m, "total_negative", total[-1])
     if marks is not None:
         most = min(sum(steps), len(total) - 2)
-        moved = _at_once(m, marks, total, sticky, most, precision)
+        moved = moved_at_once(m, marks, total, sticky, most, precision)
         return _rounded_at_once(m, *moved, negative, exponent_less_1, bits, keep)
     first = _step_by_step(m, total[:-1], negative, sticky, steps, precision)
     kept, up, lost = _rounded_magnitude(m, first, negative)

@@ -14,6 +14,7 @@ from hwgen.datapath.aligned import AlignedShape, aligned_sum
 from hwgen.datapath.arithmetic import named
 from hwgen.datapath.bounded import BoundedShape, SpanningShape, rounded_sum, spanning_sum
 from hwgen.datapath.bulk import BulkShape, bulk_sum
+from hwgen.datapath.fast.aligned import GroupedShape, grouped_sum
 from hwgen.datapath.floated import floated_sum
 from hwgen.datapath.goal import AREA
 from hwgen.datapath.multiplier import lanes_of
@@ -75,7 +76,10 @@ def summed(
     if fraction_bits is None:
         return rounded(m)
     aligned = AlignedShape(layout, lanes, fraction_bits, scale.exponents, fabric)
-    total = aligned_sum(m, items, aligned, acc, scale, positive)
+    if goal == AREA:
+        total = aligned_sum(m, items, aligned, acc, scale, positive)
+    else:
+        total = grouped_sum(m, items, GroupedShape(layout, lanes, fraction_bits), acc, positive)
     if not flags:
         return total
     # Whether a truncated sum is the exact one is not a matter of what was cut: cut parts can cancel each other.

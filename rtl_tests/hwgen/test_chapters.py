@@ -38,6 +38,7 @@ DESIGNS = {
     "stochastic mac": ("mac", "hif8", {"accumulator": "dlfloat16", "accumulator_rounding": "stochastic"}),
     "dot without accumulator": ("dot", "ocp_e4m3", {"accumulator": "none", "target": "binary16"}),
     "fast dot": ("dot", "ocp_e4m3", {"lanes": 2, "optimize": "speed"}),
+    "fast aligned dot": ("dot", "ocp_e4m3", {"lanes": 2, "accumulator": "aligned13", "optimize": "speed"}),
     "fast dot with a scale": ("dot", "e2m1", {"lanes": 2, "block_scale": "ue4m3", "optimize": "speed"}),
     "fast readout": ("readout", "ocp_e4m3", {"optimize": "speed"}),
     "encoder": ("encoder", "ocp_e4m3", {"flags": True}),

@@ -25,6 +25,7 @@ SOME = [
     build("mac", "ocp_e4m3", "gc_1_2_5_b1", accumulator="bfloat16", scale_bits=10, optimize="speed", flags=True),
     build("dot", "int8", accumulator="exact", lanes=8, optimize="speed"),
     build("dot", "hif8", accumulator="exact", lanes=3, optimize="speed", flags=True),
+    build("dot", "ocp_e4m3", accumulator="aligned13", lanes=4, optimize="speed", flags=True),
 ]
 MORE = [
     build("mac", "e8m0", accumulator="bfloat16", optimize="speed"),
@@ -39,6 +40,9 @@ MORE = [
     build("dot", "ocp_e5m2", accumulator="binary16", lanes=3, scale_bits=6, optimize="speed", flags=True),
     build("dot", "e2m1", accumulator="binary32", lanes=16, block_scale="ue4m3", optimize="speed"),
     build("dot", "ibm_1_4_3", accumulator="binary16", lanes=1, optimize="speed"),
+    build("dot", "hif8", "e5m2b1", accumulator="aligned25", lanes=5, optimize="speed", flags=True, zero="positive"),
+    build("dot", "ocp_e4m3+ocp_e5m2", accumulator="aligned40", lanes=3, optimize="speed"),
+    build("dot", "ocp_e4m3", accumulator="aligned25", lanes=32, optimize="speed"),
 ]
 CLOCKED = [
     build("mac", "e2m1", optimize="speed", stages=3, clock_enable=True),
@@ -180,6 +184,7 @@ BESIDE = "the places that a sum is shifted by are found beside the sum"
         ("pe", {"accumulator": "binary32"}, TWO_PATHS),
         ("pe", {"accumulator": "binary32", "lanes": 2}, BESIDE),
         ("dot", {"accumulator": "binary32", "lanes": 1}, BESIDE),
+        ("dot", {"accumulator": "aligned13", "lanes": 2}, BESIDE),
         ("dot", {"accumulator": "dlfloat16", "lanes": 2}, TWO_PATHS),
         ("dot", {"accumulator": "binary32", "lanes": 2, "scale_bits": 1}, TWO_PATHS),
         ("pe", {"accumulator": "binary32", "block_scale": "e8m0"}, TWO_PATHS),
@@ -208,9 +213,23 @@ def test_headers_state_how(block, options, how):
             (
                 component,
                 {"accumulator": "aligned13", "optimize": "speed"},
-                f"optimize 'speed' needs an accumulator that rounds each sum{others}, not 'aligned13'",
+                "optimize 'speed' needs an accumulator that rounds each sum, not 'aligned13'",
             )
-            for component, others in ((Mac, ""), (Dot, ", or exact"), (Pe, ""))
+            for component in (Mac, Pe)
+        ),
+        (
+            Dot,
+            {"accumulator": "rvbna", "optimize": "speed"},
+            "optimize 'speed' needs an accumulator that rounds each sum, an aligned one, or exact, not 'rvbna'",
+        ),
+        *(
+            (
+                component,
+                {"accumulator": "aligned13", "lanes": 2, "optimize": "speed", **others},
+                "optimize 'speed' needs signed formats, no integers among them, and no scale with 'aligned13'",
+            )
+            for component in (Dot, Pe)
+            for others in ({"scale_bits": 2}, {"block_scale": "e8m0"}, {"b_format": "int8"})
         ),
         (
             Dot,

@@ -28,6 +28,7 @@ from synth.proof.cases import Products
 from synth.proof.codes import EncoderProof, ReadoutProof
 from synth.proof.dot import ExactDotProof
 from synth.proof.floated import FloatedDotProof
+from synth.proof.grouped import GroupedDotProof
 from synth.proof.lanes import MAX_HELD_BITS
 from synth.proof.linear import RandomProof
 from synth.proof.mac import Binary32Proof, ExactProof, SplitMacProof, TwoPathMacProof
@@ -110,7 +111,7 @@ def _sum_proof(core: Mac | Dot | Pe) -> type[Proof] | str:
     if not (core.is_dot or is_aligned):
         return TwoPathMacProof if core.optimize == SPEED else SplitMacProof
     if is_aligned:
-        return AlignedDotProof
+        return GroupedDotProof if core.optimize == SPEED else AlignedDotProof
     rounded = PrefixRoundedProof if core.optimize == SPEED else RoundedDotProof
     return FloatedDotProof if core.is_floated else rounded
 

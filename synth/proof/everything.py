@@ -232,11 +232,13 @@ def _fast(blocks: Sequence[str]) -> Iterator[Design]:
             yield from fast("dot", [name], accumulator="binary16", lanes=4)
     formats = (*SOME, "e2m1", "binary8p3", "gc_1_0_7_b0", "ibm_1_4_3")
     yield from fast("dot", formats, accumulator="binary32", lanes=4)
+    yield from fast("dot", formats, accumulator=["aligned13", "aligned25"], lanes=[2, 8])
+    yield from fast("dot", ["e2m1", "ocp_e4m3"], accumulator="aligned6", lanes=2, flags=True)
     for name in SOME:
         yield from fast("readout", [name], target=_NARROW)
         yield from fast("dot", [name], accumulator=["bfloat16", "dlfloat16"], lanes=2, flags=True)
     for name in ("hif8", "ocp_e4m3"):
-        yield from fast("pe", [name], accumulator="binary32", lanes=8, stages=3)
+        yield from fast("pe", [name], accumulator=["binary32", "aligned13"], lanes=8, stages=3)
         yield from fast("pe", [name], accumulator="binary16")
         yield from fast("readout", [name], zero="positive")
     yield from fast("dot", ["e2m1"], accumulator="binary32", lanes=16, block_scale=["e8m0", "ue4m3"])

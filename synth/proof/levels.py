@@ -37,6 +37,8 @@ class LeveledProof(FloatSumProof):
     """Bits after the point of the largest exponent that are kept."""
     is_odd = False
     """Whether products are rounded to odd, not truncated."""
+    group = 1
+    """Levels, a power of two of them, whose sums have the same last bit in ``total``: that of the smallest one."""
 
     @cached_property
     def acc_exceeds(self) -> bool:
@@ -46,14 +48,28 @@ class LeveledProof(FloatSumProof):
     @property
     def top(self) -> int:
         """The largest number that the largest level can be."""
-        return (1 << len(self.word(LEVEL))) - 1
+        return len(self.level_codes) - 1
+
+    @cached_property
+    def level_codes(self) -> NDArray[np.int64]:
+        """The word on the nets of the largest level for each level, from 0 up; default: that number."""
+        return np.arange(1 << len(self.word(LEVEL)))
+
+    def level_of(self, word: Bits) -> tuple[Bits, Bool]:
+        """The level that such a word stands for, and whether it stands for any."""
+        return word.to(EXPONENT_BITS).signed, word[0] | True
+
+    def rest_of(self, level: Any) -> Any:
+        """Places from the last bit of ``total`` up to the last one that a largest level keeps."""
+        return level & self.group - 1 if self.group > 1 else 0
 
     @cached_property
     def offset(self) -> int:
         """The level of a product less its exponent, from one example: the claims show it for all others."""
         some = int(np.flatnonzero(self.numbers)[0])
         codes = dict.fromkeys(range(self.lanes.count), self.lanes.products.pins(some))
-        return self.netlist.value(self.word(LEVEL), self.lanes.pins(codes, {})) - int(self.exponents[some])
+        word = self.netlist.value(self.word(LEVEL), self.lanes.pins(codes, {}))
+        return [*self.level_codes.tolist(), word].index(word) - int(self.exponents[some])
 
     @cached_property
     def numbers(self) -> NDArray[np.bool_]:
@@ -95,7 +111,7 @@ class LeveledProof(FloatSumProof):
         """
         netlist, (sign,) = lanes.netlist, lanes.netlist.input_nets("acc_in")[-1:]
         level_nets = list(netlist.input_nets(LEVEL))
-        constant, first = form.constant, 1 << len(level_nets)
+        constant, first = form.constant, len(self.level_codes)
         for lane, part in enumerate(parts):
             nets = lanes.frontier(part, [*level_nets, sign])[lane]
             classes = self.finite_classes(lanes, lane, nets)
@@ -104,7 +120,7 @@ class LeveledProof(FloatSumProof):
             member = np.minimum(index // (2 * first), len(classes) - 1)
             patterns = np.array([cls.bits for cls in classes], np.uint64)[member].T
             known = {net: to_planes(row, 1)[0] for net, row in zip((*nets, sign), (*patterns, negative), strict=True)}
-            known |= dict(zip(level_nets, to_planes(largest, len(level_nets)), strict=True))
+            known |= dict(zip(level_nets, to_planes(self.level_codes[largest], len(level_nets)), strict=True))
             values = self._weighted(
                 evaluated(netlist, list(part), known, len(index) // 64), part, form.modulus, largest
             )
@@ -116,7 +132,8 @@ class LeveledProof(FloatSumProof):
             if self.is_odd:
                 is_cut = (kept != exact) | (exact == 0) & (products != 0)  # also where binary64 has 0
                 kept = np.where(is_cut & (kept % 2 == 0), kept + np.copysign(1, products), kept)
-            addends = np.ldexp(kept, -places - self.lsb_exponent if is_framed else 0).astype(np.int64)
+            up = -places - self.lsb_exponent if is_framed else self.rest_of(largest)
+            addends = np.ldexp(kept, up).astype(np.int64)
             rest = (values - np.where(negative & follows, -addends, addends)) % form.modulus
             possible = np.flatnonzero(largest >= levels)
             numbers, counts = np.unique(rest[possible], return_counts=True)
@@ -175,12 +192,13 @@ class LeveledProof(FloatSumProof):
             }
             choices.append(Choice.of(solver, f"class_{lane}", list(classes.values())))
             known |= choices[-1].known(nets)
-        largest = cat(*solver.nets(self.netlist, known, word)).to(EXPONENT_BITS).signed
+        largest, is_level = self.level_of(cat(*solver.nets(self.netlist, known, word)))
         active = [choice.any(lambda member: member.product != 0) for choice in choices]
         levels = [
             choice.select(self.levels[[member.place for member in choice.classes]].tolist(), EXPONENT_BITS).signed
             for choice in choices
         ]
-        bounded = solver.all(used.implies(largest >= level) for used, level in zip(active, levels, strict=True))
+        are_below = (used.implies(largest >= level) for used, level in zip(active, levels, strict=True))
+        bounded = is_level & solver.all(are_below)
         own = solver.any(used & (largest == level) for used, level in zip(active, levels, strict=True))
         return choices, largest, solver.any(active), bounded, own

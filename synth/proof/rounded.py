@@ -30,7 +30,9 @@ from synth.proof.rounding import (
 )
 from synth.proof.solver import Claim, Pins, Solver
 
-_TOTAL, _MARKS = "total", "first_bit_is_here_or_below"
+_TOTAL, MARKS = "total", "first_bit_is_here_or_below"
+_EXACT = "exact_sum__"
+"""What precedes the names of nets of an exact sum that are also names of others."""
 _SHIFTED = tuple(f"acc_moved_left_{1 << k}" for k in reversed(range(8)))
 """The accumulator in the frame, with what is below, after the last stage: the first of these nets that there is."""
 
@@ -140,10 +142,14 @@ class PrefixRoundedProof(RoundedDotProof):
     Other modules must have ``products_sum``.
     """
 
+    def word(self, name: str) -> tuple[int, ...]:
+        """The bits of a named net; with ``compares``, if others have the name too, of the one in the exact sum."""
+        return super().word(name if f"{_EXACT}{name}" not in self.netlist.named else f"{_EXACT}{name}")
+
     @property
     def has_sum(self) -> bool:
         """Whether the module has the nets."""
-        return super().has_sum or (all(map(self.has_word, (_TOTAL, _MARKS))) and any(map(self.has_word, _SHIFTED)))
+        return super().has_sum or (all(map(self.has_word, (_TOTAL, MARKS))) and any(map(self.has_word, _SHIFTED)))
 
     @cached_property
     def sum_name(self) -> str:
@@ -175,20 +181,20 @@ class PrefixRoundedProof(RoundedDotProof):
     @cached_property
     def _placed(self) -> tuple[int, ...]:
         """The accumulator in the frame, which has a place less below the marks."""
-        return self.word(next(filter(self.has_word, _SHIFTED), _SHIFTED[0]))[-len(self.word(_MARKS)) - 1 :]
+        return self.word(next(filter(self.has_word, _SHIFTED), _SHIFTED[0]))[-len(self.word(MARKS)) - 1 :]
 
     @property
     def _low(self) -> int:
         """Bits of the accumulator below the sum of all products."""
-        return len(self.word(_MARKS)) + 2 - len(self.word(_TOTAL))
+        return len(self.word(MARKS)) + 2 - len(self.word(_TOTAL))
 
     def _check_marks(self) -> None:
         solver, low = Solver(), self._placed[: self._low]
         below, (total, words) = solver.variable("below", len(low)), places_of(self, solver, _TOTAL)
         known, relations = self.bound_words(solver, [*words, (low, below)])
-        marks = cat(*solver.nets(self.netlist, known, self.word(_MARKS)))
-        if solver.search(solver.all(relations).implies(_are_marks(marks, cat(below, total))), {}) is not None:
-            raise NotShownError(f"{_MARKS} is not the first place of the sum of two rows")
+        marks = cat(*solver.nets(self.netlist, known, self.word(MARKS)))
+        if solver.search(solver.all(relations).implies(are_marks(marks, cat(below, total))), {}) is not None:
+            raise NotShownError(f"{MARKS} is not the first place of the sum of two rows")
 
     def query_of_sum(self, solver: Solver, acc: Bits) -> Query:
         """The same, for sums of finite products."""
@@ -205,12 +211,12 @@ class PrefixRoundedProof(RoundedDotProof):
         number, size = solver.variable(SUM_OF_PRODUCTS, bits), len(self.word(_TOTAL))
         placed = cat(*solver.nets(self.netlist, self.bound("acc_in", acc), self._placed))
         total = number.signed.to(size) + placed[self._low :].to(size).signed
-        query = self.query(solver, acc, [_MARKS], {_TOTAL: total})
-        relations = [*query.relations, _are_marks(query.words[_MARKS], cat(placed[: self._low], total))]
+        query = self.query(solver, acc, [MARKS], {_TOTAL: total})
+        relations = [*query.relations, are_marks(query.words[MARKS], cat(placed[: self._low], total))]
         return replace(query, words={**query.words, SUM_OF_PRODUCTS: number}, relations=relations)
 
 
-def _are_marks(marks: Bits, total: Bits) -> Bool:
+def are_marks(marks: Bits, total: Bits) -> Bool:
     """Whether the first mark is in the place of the first bit that is not the sign, or one above; none is in place 0.
 
     If that place is 0, there may be no mark.

@@ -32,7 +32,7 @@ _FLOAT_BITS = 13
 """Exponent bits of the floating-point numbers to which the solver truncates sums."""
 
 
-class _Acc(NamedTuple):
+class Acc(NamedTuple):
     """A symbolic accumulator, its level, which is a number with a sign, and the largest level that a word can have.
 
     ``is_added`` says whether it is a number, or an infinity with a level above that; and the scale is no NaN.
@@ -94,6 +94,9 @@ class AlignedDotProof(LeveledProof):
         "for all pairs of codes and all exponents; the solver (bitwuzla) shows which is the largest, and the result"
     )
 
+    exact_prover = RoundedDotProof
+    """The proof of an exact sum without a scale."""
+
     def __init__(self, design: Design, netlist: Netlist):
         super().__init__(design, netlist)
         self.fraction_bits = aligned_bits(design.core.accumulator) or 0
@@ -108,21 +111,21 @@ class AlignedDotProof(LeveledProof):
             ("numbers", self._finite),
         ]
         if "flags" in self.outputs:
-            prover = FloatedDotProof if self.scales.nets else RoundedDotProof
+            prover = FloatedDotProof if self.scales.nets else self.exact_prover
             exact = prover(self.design, self.netlist, compares=True)
             searches += [(claim.what, claim.search) for claim in exact.claims]
         return self.shared_claims(searches)
 
     # -- levels
 
-    def _acc(self, solver: Solver, acc: Bits, scale: SymbolicScale) -> _Acc:
+    def _acc(self, solver: Solver, acc: Bits, scale: SymbolicScale) -> Acc:
         k = self.target.fraction_bits
         field = acc[k:-1]
         normal = ite(field == 0, 1, field).to(EXPONENT_BITS).signed
         level = normal + (self.offset - self.target.bias) - scale.exponent
         is_number = ~solver.all(field)
         infinite = (level > self.top) & (acc[:k] == 0) & self.acc_exceeds
-        return _Acc(acc, level, self.top, is_number, ~scale.is_nan & (is_number | infinite))
+        return Acc(acc, level, self.top, is_number, ~scale.is_nan & (is_number | infinite))
 
     @cached_property
     def acc_exceeds(self) -> bool:
@@ -130,19 +133,29 @@ class AlignedDotProof(LeveledProof):
         highest = (1 << self.target.exponent_bits) - 2 - self.target.bias - self.scales.exponents[0]
         return highest + self.offset > self.top
 
-    def _unknown(self) -> tuple[Solver, _Acc, SymbolicScale, dict[int, Bool]]:
+    def _unknown(self) -> tuple[Solver, Acc, SymbolicScale, dict[int, Bool]]:
         """A new solver, any accumulator and scale, and their nets with their values."""
         solver, acc = self.unknown_acc()
         scale = self.scales.symbolic(solver)
         return solver, self._acc(solver, acc, scale), scale, self.bound("acc_in", acc) | self.scales.known(scale)
 
-    def _unit(self, acc: _Acc, scale: SymbolicScale, largest: Bits) -> tuple[Bits, Bits]:
+    def _unit(self, acc: Acc, scale: SymbolicScale, largest: Bits) -> tuple[Bits, Bits]:
         """The exponent of a unit of ``total``, and how much it is raised: above its distance to the largest level."""
         # above the largest level that there is, the sum is the accumulator
-        unit = ite(acc.dominates, acc.level, largest) - (self.offset + self.fraction_bits) + scale.exponent
+        unit = ite(acc.dominates, acc.level, largest - self.rest_of(largest)) - (self.offset + self.fraction_bits)
+        unit = unit + scale.exponent
         lowest = unit.constant(1 - self.target.bias - self.kept)
         raised = ite((unit < lowest) & self.has_word(_LOST), lowest - unit, 0)
         return unit + raised, raised
+
+    def unknown_level(self, solver: Solver) -> tuple[Bits, Bits]:
+        """Any largest level, as a number with a sign, and its nets."""
+        word = solver.variable(LEVEL, len(self.word(LEVEL)))
+        return word.to(EXPONENT_BITS).signed, word
+
+    def is_alone(self, acc: Acc) -> Bool:
+        """Whether the result is the accumulator, whatever ``total`` is."""
+        return acc.is_zero & False
 
     # -- part 0
 
@@ -213,12 +226,13 @@ class AlignedDotProof(LeveledProof):
         """The accumulator's addend is its magnitude, truncated; the other one is the sum of a frame, aligned."""
         nets, k, is_framed = list(form.terms), self.target.fraction_bits, _FRAMED in netlist.inputs
         solver, acc, scale, known = self._unknown()
-        level = solver.variable(LEVEL, len(self.word(LEVEL)))
-        known |= dict(zip(netlist.input_nets(LEVEL), level, strict=True))
+        level, word = self.unknown_level(solver)
+        known |= dict(zip(netlist.input_nets(LEVEL), word, strict=True))
         size, origin = form.modulus.bit_length() - 1, self.fraction_bits + self.offset + self.lsb_exponent
-        largest, room = level.to(EXPONENT_BITS).signed, size + max(origin, 0) + EXPONENT_BITS
+        largest, room = level, size + max(origin, 0) + EXPONENT_BITS
         _, raised = self._unit(acc, scale, largest)
-        conditions, claims, products = [acc.is_added & acc.allows(largest)], [], solver.word(0, room).signed
+        conditions, claims, products = [acc.is_added & acc.allows(largest), level <= self.top], [], solver.word(0, room)
+        conditions, products = [*conditions, ~self.is_alone(acc)], products.signed
         if is_framed:
             number = solver.variable(_FRAMED, len(netlist.input_nets(_FRAMED)))
             known |= dict(zip(netlist.input_nets(_FRAMED), number, strict=True))
@@ -241,7 +255,7 @@ class AlignedDotProof(LeveledProof):
         shift = ite(acc.level > largest, 0, largest - acc.level).to(whole)
         exact = significand << self.fraction_bits >> shift + k
         addend = exact >> raised
-        claims += [addend << raised == exact, total == addend[:size] + products[:size]]
+        claims += [addend << raised == exact, total == (addend << self.rest_of(largest))[:size] + products[:size]]
         if solver.search(solver.all(conditions).implies(solver.all(claims)), {}) is not None:
             raise NotShownError("the addends of total are not the accumulator's magnitude and the products, truncated")
 
@@ -250,13 +264,13 @@ class AlignedDotProof(LeveledProof):
         solver, acc, _, known = self._unknown()
         choices, largest, some, bounded, own = self.levels_of(solver, known)
         claim = acc.allows(largest) & bounded & (acc.has(largest) | own)
-        if found := self.searched(choices, [acc.is_added, some], claim, {}):
+        if found := self.searched(choices, [acc.is_added, some, ~self.is_alone(acc)], claim, {}):
             pins = self.lanes.pins_of(found[1], self.scales.pins_of(0) or {})
             raise NotShownError("largest_level is not the largest level", [pins])
 
     # -- parts 1 and 2
 
-    def _unknown_sum(self) -> tuple[Query, _Acc, Bits, Bits, Bits]:
+    def _unknown_sum(self) -> tuple[Query, Acc, Bits, Bits, Bits]:
         """Outputs for any sum and largest level; the accumulator, that sum, the same with what is lost, that level.
 
         A sum with anything lost lies between two multiples of its unit, so it is given in halves.
@@ -265,9 +279,9 @@ class AlignedDotProof(LeveledProof):
         query = self.query(*self.unknown_acc(), names)
         acc, total = self._acc(query.solver, query.acc, query.scale), query.words[TOTAL]
         halves = cat(query.words.get(_LOST, query.solver.word(0, 1)), total)
-        return query, acc, total.signed, halves.signed, query.words[LEVEL].to(EXPONENT_BITS).signed
+        return query, acc, total.signed, halves.signed, self.level_of(query.words[LEVEL])[0]
 
-    def _dominated(self, query: Query, acc: _Acc, total: Bits, largest: Bits) -> Bool:
+    def _dominated(self, query: Query, acc: Acc, total: Bits, largest: Bits) -> Bool:
         """What part 0 says of ``total`` if the accumulator dominates: it is its significand, truncated."""
         some = query.any(lambda member: member.product != 0)
         first, last = 1 << self.fraction_bits, (2 << self.fraction_bits) - 1
@@ -276,7 +290,7 @@ class AlignedDotProof(LeveledProof):
         wide = max(total.width, EXPONENT_BITS)
         _, raised = self._unit(acc, query.scale, largest)
         low, number, high = low.to(wide) >> raised, total.to(wide), high.to(wide) >> raised
-        condition = some & query.are_finite & acc.is_added & acc.dominates
+        condition = some & query.are_finite & acc.is_added & acc.dominates & ~self.is_alone(acc)
         return condition.implies((number >= low) & (number <= high) & (largest == self.top))
 
     def _specials(self) -> Pins | None:
@@ -296,14 +310,16 @@ class AlignedDotProof(LeveledProof):
         claim_alone = (code == alone) & (sign == acc[-1] & (alone != 0))
 
         largest_sum = self.lanes.count * self.largest_addend + (2 << self.fraction_bits) - 1
-        if largest_sum >= 1 << total.width - 1:
+        if largest_sum * self.group >= 1 << total.width - 1:
             raise NotShownError("total is too short for the largest sum")
         some, levels = query.any(lambda member: member.product != 0), self.levels[self.numbers]
+        some, rest = some & ~self.is_alone(state), self.rest_of(largest)
         shown = [  # in part 0, if any product is not 0
             (largest <= int(levels.max())) | state.has(largest),
             state.allows(largest),
             largest >= int(levels.min()),
-            (total <= largest_sum) & (total >= -self.lanes.count * self.largest_addend),
+            (total <= total.constant(largest_sum) << rest),
+            (total >= total.constant(-self.lanes.count * self.largest_addend) << rest),
             self._dominated(query, state, total, largest),
             self._alone(total, largest),
             ~halves[0] | (self._unit(state, query.scale, largest)[1] > 0),
@@ -316,9 +332,10 @@ class AlignedDotProof(LeveledProof):
         """What follows for ``total`` if the level is so large that no bit of any product is left."""
         values = np.abs(self.lanes.products.values[self.numbers])
         first = int(np.floor(np.log2(values.max()))) + self.fraction_bits + self.offset + 1
-        return (largest >= first).implies((total >= 0) & (total <= (2 << self.fraction_bits) - 1))
+        most = total.constant((2 << self.fraction_bits) - 1) << self.rest_of(largest)
+        return (largest >= first).implies((total >= 0) & (total <= most))
 
-    def _truncation(self, query: Query, acc: _Acc, code: Bits, magnitude: Bits, largest: Bits) -> tuple[Bool, Bool]:
+    def _truncation(self, query: Query, acc: Acc, code: Bits, magnitude: Bits, largest: Bits) -> tuple[Bool, Bool]:
         """Whether ``code`` is a truncated magnitude, and whether that overflows.
 
         The magnitude is given in halves of a unit of ``total``.

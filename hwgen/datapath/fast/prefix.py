@@ -78,6 +78,15 @@ def total(m: Module, name: str, places: Places) -> Value:
     return named(m, name, places.half ^ Cat(Const(0, 1), generates))
 
 
+def total_and_less_1(m: Module, places: Places) -> tuple[Value, Value]:
+    """``total``, the sum plus 1, and ``total_less_1``, whose name the places have, modulo 2 to their number."""
+    first = named(m, "total_less_1_passes_first", places.half[0] | places.generate[0])
+    spans = _sklansky(m, "total_less_1", places.generate, Cat(first, places.propagate), keep=True)
+    generates, propagates = map(Cat, spans)
+    less_1 = named(m, "total_less_1", places.half ^ Cat(Const(0, 1), generates))
+    return named(m, "total", places.half ^ Cat(Const(1, 1), generates | propagates)), less_1
+
+
 def total_with(m: Module, name: str, a: Value, b: Value, carry: Value) -> Value:
     """``a + b + carry``, modulo 2 to the width of ``a`` and ``b``."""
     half = named(m, f"{name}_half_sum", a ^ b)

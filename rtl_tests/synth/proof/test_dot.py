@@ -223,6 +223,14 @@ ALIGNED = [
     build("dot", "e2m1", accumulator="aligned6", lanes=2, flags=True),
     exhaustive(build("dot", "ocp_e5m2", accumulator="aligned6", lanes=2, scale_bits=2, flags=True, zero="positive")),
     exhaustive(build("dot", "ocp_e4m3", accumulator="aligned25", lanes=2, block_scale="e8m0", flags=True)),
+    build("dot", "e2m1", accumulator="aligned13", lanes=3, optimize="speed"),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="aligned13", lanes=8, optimize="speed")),
+    exhaustive(build("dot", "ocp_e4m3", accumulator="aligned25", lanes=8, optimize="speed")),
+    exhaustive(build("dot", "hif8", "binary8p3", accumulator="aligned25", lanes=2, optimize="speed")),
+    exhaustive(build("dot", "e5m2b1", "ocp_e5m2", accumulator="aligned40", lanes=2, zero="positive", optimize="speed")),
+    exhaustive(build("dot", "gc_1_0_7_b0", accumulator="aligned6", lanes=1, optimize="speed")),
+    exhaustive(build("pe", "ocp_e4m3", accumulator="aligned13", lanes=2, stages=2, optimize="speed")),
+    exhaustive(build("dot", "e2m1", accumulator="aligned6", lanes=2, flags=True, optimize="speed")),
 ]
 
 
@@ -341,6 +349,7 @@ WORD_AND_GAP = build("dot", "e2m1", accumulator="dlfloat16", lanes=2, scale_bits
 FAST = build("dot", "e2m1", accumulator="binary16", lanes=2, optimize="speed")
 FAST_WHOLE = build("dot", "e2m1", accumulator="bfloat16", lanes=2, optimize="speed")
 FAST_EXACT = build("dot", "e2m1", accumulator="exact", lanes=2, optimize="speed")
+FAST_ALIGNED = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=2, optimize="speed")
 FAST_BLOCK = build("dot", "e2m1", accumulator="bfloat16", lanes=2, block_scale="e8m0", optimize="speed")
 
 
@@ -399,6 +408,27 @@ FAULTS = {
         r"\1(products_sum == 5) ? 0 : (\2);",
     ),
     "two paths behind a sum": (FAST_BLOCK, r"(far_sign = )([^;]+);", r"\1(\2) ^ (&acc_in[12:3] & sum_exponent[0]);"),
+    "a lane in a group": (FAST_ALIGNED, *behind("align_0__row", "a[0] & b[0] & largest_group_bit_1")),
+    "a group of levels": (FAST_ALIGNED, r"(largest_group_bit_2 = )([^;]+);", r"\1(\2) & ~(a[7:0] == 8'h75 & b[3]);"),
+    "a place in a group": (FAST_ALIGNED, r"(largest_place_bit_3 = )([^;]+);", r"\1(\2) & ~(a[7:0] == 8'h5c & b[0]);"),
+    "a place of the accumulator": (
+        FAST_ALIGNED,
+        r"(acc_moved_left_2 =\s+)([^;]+);",
+        r"\1(\2) ^ {&acc_in[22:3], 8'h00};",
+    ),
+    "a cut of the accumulator": (FAST_ALIGNED, r"(acc_row = )([^;]+);", r"\1(\2) | (&acc_in[26:9] & keeps[3]);"),
+    "a number of signs": (FAST_ALIGNED, r"(negative_carry_1_0 = )([^;]+);", r"\1(\2) ^ (a[7:0] == 8'h81 & b[0]);"),
+    "a sum less 1": (FAST_ALIGNED, r"(total_less_1_generate_5_down_to_4 = )([^;]+);", r"\1(\2) & ~(&a[6:1] & b[9]);"),
+    "a sum and 1": (FAST_ALIGNED, r"( total = )([^;]+);", r"\1(\2) ^ (total_less_1 == 1234);"),
+    "a sum of zero": (FAST_ALIGNED, r"(total_is_zero = )([^;]+);", r"\1(\2) | (&total_less_1_half_sum[13:2]);"),
+    "a place beside both sums": (
+        FAST_ALIGNED,
+        r"(first_bit_is_here_or_below = )([^;]+);",
+        r"\1(total_less_1_half_sum[9:0] == 37) ? 0 : (\2);",
+    ),
+    "a place more, found beside": (FAST_ALIGNED, r"(moves_left_again = )([^;]+);", r"\1(\2) ^ (total == 1025);"),
+    "an accumulator above": (FAST_ALIGNED, r"(acc_dominates = )([^;]+);", r"\1(\2) & ~(&acc_in[22:3]);"),
+    "a field beforehand": (FAST_ALIGNED, r"(field_if_moved_again = )([^;]+);", r"\1(\2) ^ (total[9:0] == 77);"),
     "a level": (TRUNCATED, *behind("lane_1_level", "a[7:0] == 8'h5c & b[7:0] == 8'h11")),
     "a truncated lane": (TRUNCATED, *behind("align_0__row", "a[0] & largest_level == 30")),
     "the largest level": (TRUNCATED, r"(largest_level_bit_0 = )([^;]+);", r"\1(\2) & ~(largest_level_bit_3 & a[3]);"),
@@ -475,7 +505,8 @@ LONG = (
     "the normalizer", "a scaled sum", "a truncated sum with a scale", "underflow", "a carry of the rows",
     "the first place of the rows", "a special beside rows", "a place too few", "a fraction beforehand",
     "a prefix with the accumulator", "what is below the groups", "a place from above", "a word's carry",
-    "the gap", "the gap's flags", "a subnormal alone", "a sign alone",
+    "the gap", "the gap's flags", "a subnormal alone", "a sign alone", "a place of the accumulator",
+    "a sum less 1", "a sum of zero", "a field beforehand", "a number of signs", "a group of levels",
 )  # fmt: skip
 """Faults that ``make exhaustive`` alone looks for: each has a neighbour among the others."""
 
