@@ -1,6 +1,7 @@
 // A matrix unit between memories: it reads the beats of both operands, and writes the rows of the results.
 // Generate the tile inside with --name matrix_unit, and set A, B and Y:
-//   hwgen generate tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --name matrix_unit
+//   hwgen generate tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --stages 3
+//     --readout-stages 4 --name matrix_unit
 module accelerator #(
   parameter A = 32, B = 32, Y = 128,  // bits of a beat of each stream, as in the tile's ports
   parameter BEAT = 10,                // bits of an address in the operands' memories

@@ -76,7 +76,14 @@ def matrix(words: list[str], rows: int, columns: int) -> np.ndarray:
 
 def tile() -> TileDesign:
     """The tile that accelerator.v instantiates."""
-    return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, accumulator="exact", target="binary32", name="matrix_unit")
+    registers = {"stages": 3, "readout_stages": 4}
+    result = {"accumulator": "exact", "target": "binary32"}
+    return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, **result, **registers, name="matrix_unit")
+
+
+def widths() -> dict[str, int]:
+    """Parameters of accelerator.v: bits of a beat of each stream."""
+    return {"A": 8 * ROWS, "B": 8 * COLUMNS, "Y": 32 * COLUMNS}
 
 
 class Accelerator:
@@ -89,8 +96,7 @@ class Accelerator:
             shutil.copy(HERE / file, folder)
         (folder / FILES[2]).write_text(self.design.verilog(), encoding="utf-8")
         command, option = COMPILE[simulator]
-        widths = {"A": 8 * ROWS, "B": 8 * COLUMNS, "Y": 32 * COLUMNS}
-        self._run([*command.split(), *(f"{option}{name}={width}" for name, width in widths.items()), *FILES])
+        self._run([*command.split(), *(f"{option}{name}={width}" for name, width in widths().items()), *FILES])
 
     def _run(self, words: list[str]) -> str:
         run = subprocess.run(

