@@ -112,9 +112,12 @@ class GroupedDotProof(AlignedDotProof):
         """The same, with all that is found beside the addition."""
         solver, acc_in = self.unknown_acc()
         total, (level, nets) = solver.variable(TOTAL, len(self.word(_LESS_1))), self.unknown_level(solver)
-        words = {TOTAL: total[: len(self.word(TOTAL))], _LESS_1: total - 1, _IS_ZERO: cat(total == 0), LEVEL: nets}
-        query = self.query(solver, acc_in, [MARKS], words)
-        relations = [self._is_beside(query.words[MARKS], total - 1, total), level <= self.top]
-        query = replace(query, relations=[*query.relations, *relations])
+        words = {TOTAL: total[: len(self.word(TOTAL))], _LESS_1: total - 1, _IS_ZERO: cat(total == 0)}
+        query = self.query(solver, acc_in, [MARKS, LEVEL], words)
         acc = self._acc(solver, query.acc, query.scale)
+        # of infinities and NaN, of no products and of an accumulator alone, nothing is shown of the level's nets
+        some = query.any(lambda member: member.product != 0) & query.are_finite & acc.is_added & ~self.is_alone(acc)
+        is_level = some.implies(query.words[LEVEL] == nets)
+        relations = [self._is_beside(query.words[MARKS], total - 1, total), level <= self.top, is_level]
+        query = replace(query, relations=[*query.relations, *relations])
         return query, acc, total.signed, cat(solver.false, total).signed, level

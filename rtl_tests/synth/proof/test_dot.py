@@ -429,6 +429,12 @@ FAULTS = {
     "a place more, found beside": (FAST_ALIGNED, r"(moves_left_again = )([^;]+);", r"\1(\2) ^ (total == 1025);"),
     "an accumulator above": (FAST_ALIGNED, r"(acc_dominates = )([^;]+);", r"\1(\2) & ~(&acc_in[22:3]);"),
     "a field beforehand": (FAST_ALIGNED, r"(field_if_moved_again = )([^;]+);", r"\1(\2) ^ (total[9:0] == 77);"),
+    "no level, where there are no products": (
+        FAST_ALIGNED,
+        r"(?s)(largest_place_bit_6 = )([^;]+);(.*assign acc_out = )([^;]+);",
+        r"\1(\2) | ~(lane_0_active | lane_1_active);"
+        r"\3\4 ^ (acc_in[22:0] == 23'h123456 & largest_place_bit_6 & ~largest_place_bit_0);",
+    ),
     "a level": (TRUNCATED, *behind("lane_1_level", "a[7:0] == 8'h5c & b[7:0] == 8'h11")),
     "a truncated lane": (TRUNCATED, *behind("align_0__row", "a[0] & largest_level == 30")),
     "the largest level": (TRUNCATED, r"(largest_level_bit_0 = )([^;]+);", r"\1(\2) & ~(largest_level_bit_3 & a[3]);"),
