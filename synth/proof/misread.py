@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
 
 from synth.proof.gates import NetlistError
-from synth.proof.syntax import ASSIGN, DECLARED, Node, forest
+from synth.proof.syntax import ASSIGN, DECLARED, Node, followers, forest
 from synth.proof.words import short_sums, signs_and_sizes, without_assertions
 
 _MACROS = (
@@ -45,6 +45,7 @@ _WORDS = {
     "EQX": "compare with ===",
     "NEX": "compare with !==",
     "TASK": "have a task",
+    "TCALL": "call a task, or use break or continue",
     "WHILE": "use while",
     "REPEAT": "use repeat",
     "INTERFACE": "have an interface",
@@ -186,6 +187,7 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
         for node in module.all("FUNCTION")
         if any(part.name in short and part.name[1:] == node.name[1:] for part in node.children)
     }
+    links: dict[str, set[str]] | None = None
     lists = module.names("MEMORY") | {node.name for node in module.all("WIRE") if node.is_array}
     for node in module.all():
         line = node.line or line
@@ -237,10 +239,13 @@ def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, s
             for name in (node.written(*ASSIGN) | node.read()).keys() - fixed | counted:
                 yield line, f"use {name[1:]} in {node.name[1:]}, whose argument it is not"
         if node.kind == "ALWAYS":
-            yield from _misread_block(node, module, fixed)
+            links = followers(module, modules) if links is None else links
+            yield from _misread_block(node, module, fixed, links)
 
 
-def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterator[tuple[int, str]]:
+def _misread_block(
+    block: Node, module: Node, fixed: Collection[str], links: Mapping[str, set[str]]
+) -> Iterator[tuple[int, str]]:
     body, kinds = block.children[-1], {node.kind for node in block.children}
     at_once, later, read = body.written("ASSIGN_EQ"), body.written("ASSIGN_LE"), body.read()
     if kinds & {"POSEDGE", "NEGEDGE"}:
@@ -258,10 +263,16 @@ def _misread_block(block: Node, module: Node, fixed: Collection[str]) -> Iterato
     for name, line in later.items():
         yield line, f"assign {name[1:]} by <= in a block without a clock"
     own = {node.name for assign in body.all("ASSIGN_EQ") for node in assign.targets()}
-    variables = {name: set[str]() for name in own}
-    variables |= {node.name: node.parts for node in module.all("WIRE") if node.name in own}
-    for node in body.read_early(variables, set()) if own & body.read(()).keys() else ():
-        yield node.line, f"read {node.name[1:]} in its block before all of it is assigned there"
+    variables = {name: {name} for name in own}
+    parts = {node.name: {node.name + part for part in node.parts} for node in module.all("WIRE") if node.name in own}
+    variables |= {name: each for name, each in parts.items() if each}
+    behind: dict[str, set[str]] = {}
+    for name in own:
+        for net in links.get(name, set()) - own:
+            behind[net] = behind.get(net, set()) | variables[name]
+    for node in body.read_early(variables | behind, set()) if (own | behind.keys()) & body.read(()).keys() else ():
+        follows = ", which follows from another," if node.name in behind else ""
+        yield node.line, f"read {node.name[1:]}{follows} in its block before all of it is assigned there"
     needed = {name: line for name, line in read.items() if name not in fixed | at_once.keys()}
     events = [event.children[0] for event in block.children if event.kind == "EDGE"]
     listed = {event.name + event.member for event in events if not event.children}

@@ -13,6 +13,7 @@ _STRUCTURES = "STRUCT", "UNION"
 _WIDEST = 4096
 """Width up to which the bits of a word are distinguished."""
 _NODE = re.compile(r"^( +)(?:AST_(\w+) <[^:>]*:(\d+)\.[^>]*> \[\w+\]|ATTR \\(\S+):)(?: str='(.*?)'(?= |$))?(.*)$", re.M)
+_PORT = re.compile(r"put port=(\d+)")
 _LINE_OF_TREE = re.compile(r"^ +(?:AST_|ATTR )", re.M)
 
 
@@ -89,18 +90,15 @@ class Node:
         nodes = [node for node in self.all("IDENTIFIER") if id(node) not in targets]
         return {node.name: node.line for node in nodes if node.name not in inner}
 
-    def _selected(self, variables: Mapping[str, Collection[str]]) -> Collection[str]:
-        """The bits of a variable that an expression selects, if they are known to be its own; else all of it."""
-        return self.bits if self.bits and self.bits <= set(variables[self.name]) else variables[self.name]
-
     def read_early(self, variables: Mapping[str, Collection[str]], done: set[str]) -> Iterator["Node"]:
         """Uses of variables before they are wholly assigned; those that are assigned here are added to ``done``.
 
-        ``variables`` have the members of structures, and the bits of words.
+        ``variables`` have what must be assigned before: e.g. all members of structures, and all bits of words.
         """
         if self.kind == "IDENTIFIER" and self.name in variables:
-            members = {self.member} if self.member else self._selected(variables)
-            if self.name not in done and not (members and {self.name + member for member in members} <= done):
+            whole = variables[self.name]
+            own = {self.name + part for part in ({self.member} if self.member else self.bits)}
+            if not (own if own and own <= set(whole) else set(whole)) <= done:
                 yield self
         targets = self.targets() if self.kind == "ASSIGN_EQ" else []
         branches = []
@@ -110,10 +108,44 @@ class Node:
             for below in child.children if child in targets else [child]:
                 yield from below.read_early(variables, branch)
             branches += [branch] if child.kind.startswith("COND") else []
-        done |= {target.name + target.member for target in targets if not target.children}
-        done |= {target.name + bit for target in targets for bit in target.bits if not target.member}
+        for target in targets:
+            if not target.children:
+                done |= {target.name + target.member} if target.member else {*variables.get(target.name, ())}
+            done |= set() if target.member else {target.name + bit for bit in target.bits}
         if any(child.kind.startswith("COND") and child.children[0].kind == "DEFAULT" for child in self.children):
             done |= set.intersection(*branches)
+
+
+def followers(module: Node, modules: Mapping[str, Node]) -> dict[str, set[str]]:
+    """For each variable, the nets that continuous assignments and cells, but no blocks, make of it at once."""
+    links: dict[str, set[str]] = {}
+    others = {name: other for name, other in modules.items() if other is not module}
+    inside = {name: followers(others[name], others) for name in module.names("CELLTYPE") if name in others}
+    steps = [({*node.read(())}, {target.name for target in node.targets()}) for node in module.all("ASSIGN")]
+    for cell in module.all("CELL", "PRIMITIVE"):
+        pins = [(pin.name, pin.names("IDENTIFIER")) for pin in cell.children if pin.kind == "ARGUMENT"]
+        name = next(iter(cell.names("CELLTYPE")), "")
+        if name not in inside:  # the first pin of a gate is its output
+            steps += [(sources, pins[0][1]) for _, sources in pins[1:]]
+            continue
+        ports = {int(each[1]): node for node in others[name].all("WIRE") if (each := _PORT.search(node.rest))}
+        is_implied = "wildcard_port_conns" in cell.names("ATTR")
+        nets = {node.name: {node.name} for node in ports.values() if is_implied}
+        for number, (port, sources) in enumerate(pins, 1):
+            nets[port or (ports[number].name if number in ports else "")] = sources
+        outputs = {node.name for node in ports.values() if "output" in node.rest}
+        for port, sources in nets.items():
+            steps += [(sources, nets.get(out, set())) for out in outputs & inside[name].get(port, set())]
+    for sources, targets in steps:
+        for source in sources:
+            links.setdefault(source, set()).update(targets)
+    for reached in links.values():
+        waiting = {*reached}
+        while waiting:
+            more = links.get(waiting.pop(), set()) - reached
+            reached.update(more)
+            waiting |= more
+    return links
 
 
 def forest(dump: str) -> list[Node]:

@@ -332,6 +332,46 @@ TABLE = [
         "read n in its block before all of it is assigned there",
     ),
     (
+        "alias read before written",
+        "reg [15:0] m, n; wire [15:0] k = n; always @* begin m = k; n = r; end assign bits = m;",
+        "read k, which follows from another, in its block before all of it is assigned there",
+    ),
+    (
+        "alias of an alias read before written",
+        "reg [15:0] m, n; wire [15:0] j, k; assign k = j ^ 1; assign j = n; always @* begin m = k; n = r; end"
+        " assign bits = m ^ 1;",
+        "read k, which follows from another, in its block before all of it is assigned there",
+    ),
+    (
+        "gate behind a variable",
+        "reg m, n; wire k; buf (k, n); always @* begin m = k; n = r[0]; end assign bits = {r[15:1], m};",
+        "read k, which follows from another, in its block before all of it is assigned there",
+    ),
+    (
+        "alias through a module",
+        "reg [15:0] m, n; wire [15:0] k; inner17 s (n, k, clk); always @* begin m = k; n = r; end assign bits = m;"
+        " endmodule module inner17 (input [15:0] a, output [15:0] y, input clk); assign y = a;",
+        "read k, which follows from another, in its block before all of it is assigned there",
+    ),
+    (
+        "register between the alias and its variable",
+        "reg [15:0] m, n; wire [15:0] k; inner18 s (.y(k), .a(n), .clk(clk)); always @* begin m = k; n = r; end"
+        " assign bits = m; endmodule module inner18 (input [15:0] a, output [15:0] y, input clk); reg [15:0] q;"
+        " always @(posedge clk) q <= a; assign y = q;",
+        None,
+    ),
+    (
+        "alias read after it is written",
+        "reg [15:0] m, n; wire [15:0] k = n; always @* begin n[15:8] = r[15:8]; n[7:0] = r[7:0]; m = k; end"
+        " assign bits = m;",
+        None,
+    ),
+    (
+        "another variable than that of the alias",
+        "reg [15:0] l, m, n; wire [15:0] k = l; always @* l = r; always @* begin m = k; n = m; end assign bits = n;",
+        None,
+    ),
+    (
         "bits read before written",
         "reg [15:0] n; integer i; always @* begin for (i = 15; i > 0; i = i - 1) n[i] = r[i] ^ r[i-1] ^ n[i-1];"
         " n[0] = r[0]; end assign bits = r ^ n ^ n;",
@@ -944,6 +984,12 @@ SYSTEM_TABLE = [
         "cast of a choice",
         "wire [11:0] n = 12'(code[0] ? code : -8'sd1); assign bits = n[11] ? 0 : r;",
         ALIKE,
+    ),
+    (
+        "continue",
+        "reg [15:0] n; always_comb begin n = 0; for (int i = 0; i < 16; i++) begin if (!r[i]) continue; n[i] = 1; end"
+        " end assign bits = n;",
+        "call a task, or use break or continue",
     ),
     ("cast to a size", "wire [11:0] n = 12'(code) + 4'(code); assign bits = n[11] ? 0 : r;", None),
     (
