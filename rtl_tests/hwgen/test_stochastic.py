@@ -130,7 +130,7 @@ def test_the_properties_are_proved(words, tmp_path):
         (["dot", "--accumulator", "none", "--terms", "4"], "--terms needs accumulator 'exact', not 'none'"),
         (
             ["dot", "--accumulator", "none", "--optimize", "speed"],
-            "--optimize 'speed' needs an accumulator that rounds each sum, or exact, not 'none'",
+            "--optimize 'speed' needs an accumulator that rounds each sum, an aligned one, or exact, not 'none'",
         ),
         (["pe", "--accumulator", "none"], "or aligned6 to aligned40, not 'none'"),
     ],
