@@ -170,7 +170,7 @@ def rounding_errors(
         magnitude[counted],
         raw[counted] if fmt.signed else raw[counted] & ~raw.dtype.type(source.sign_bit),
     )
-    check_random_bits(random_bits)
+    random_bits = check_random_bits(random_bits)
     is_simulated = isinstance(rounding, str) and rounding == Rounding.MPTORCH
     overflow = Overflow.INFINITY if is_simulated else Overflow.SATURATE
     chosen = options(fmt, source, rounding, overflow).rounding

@@ -57,7 +57,7 @@ def encode(
         raise BadKind("bits", f"must be unsigned integers, not {raw.dtype}: {way}")
     chosen = options(fmt, "binary32" if source is None else source, rounding, overflow, nan_to_zero)
     raw = chosen.source.as_codes(raw, "bits")
-    words = random_words(chosen, random, random_bits, raw.shape)
+    words, random_bits = random_words(chosen, random, random_bits, raw.shape)
     powers = None if scale is None else as_exponents("scale", scale, raw.shape, *scale_range(MAX_SCALE_BITS))
     if powers is not None:
         codes = encode_directly(fmt, raw, chosen, words, random_bits, scale=powers, marked=flagged)
@@ -119,21 +119,21 @@ def _unmarked(
 
 def random_words(
     chosen: Options, random: ArrayLike | None, random_bits: int, shape: tuple[int, ...]
-) -> NDArray[Any] | None:
-    """Check the random bits of stochastic roundings; other roundings refuse random bits and return None."""
+) -> tuple[NDArray[Any] | None, int]:
+    """The random words of stochastic roundings and their width, checked; other roundings refuse words: None and 0."""
     if not chosen.rounding.is_stochastic:
         if random is not None:
             problem = f"must be given with stochastic roundings only, not with {chosen.rounding.value!r}"
             raise BadValue("random", problem)
-        return None
-    check_random_bits(random_bits)
+        return None, 0
+    random_bits = check_random_bits(random_bits)
     if random is None:
         needed = f"with rounding {chosen.rounding.value!r}: unsigned integers of the shape of bits"
         raise BadValue("random", f"must be given {needed}")
     words = as_codes("random", random, random_bits)
     if words.shape != shape:
         raise BadValue("random", f"must have the shape of bits, {shape}, not {words.shape}")
-    return words
+    return words, random_bits
 
 
 @cache

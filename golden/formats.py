@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from golden.bits import as_codes, look_up
-from golden.refusal import BadKind, BadValue, check_choice, is_integer
+from golden.refusal import BadKind, BadValue, PlainFields, check_choice, is_integer
 from golden.rows import ALL_ROUNDINGS, DEFAULT_RANDOM_BITS, Fixed, Kind, Overflow, Rounding, Row, Special
 from golden.validation import EXPONENT_LIMIT, MAX_WIDTH, check_fields, check_values
 
 
 @dataclass(frozen=True)
-class Format:
+class Format(PlainFields):
     """An immutable, validated floating-point format.
 
     Parameters
@@ -82,6 +82,7 @@ class Format:
     """Whether there are tables of all codes: ``values``, ``kinds``, ``magnitudes`` and so on."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for argument, kind in (("roundings", Rounding), ("overflows", Overflow)):  # users may pass plain strings
             words = getattr(self, argument)
             if isinstance(words, (tuple, list)):
@@ -319,7 +320,8 @@ class Format:
 
     def exact_value(self, code: int) -> Fraction | float:
         """Exact value of a code: a Fraction, or an infinity or NaN as float; there is no -0 among Fractions."""
-        kind, sign = self.kinds[self.check_code(code)], -1 if code & self.sign_bit else 1
+        code = self.check_code(code)
+        kind, sign = self.kinds[code], -1 if code & self.sign_bit else 1
         if kind is Kind.NAN or kind is Kind.INF:
             return float("nan") if kind is Kind.NAN else sign * float("inf")
         (significand,), (exponent,) = (part.tolist() for part in self.scaled_magnitudes(np.array([code])))

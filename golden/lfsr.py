@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from golden.bits import are_integers, with_large_integers
-from golden.refusal import BadKind, BadValue, check_integer, shown
+from golden.refusal import BadKind, BadValue, PlainFields, check_integer, shown
 from golden.rows import DEFAULT_RANDOM_BITS, MAX_RANDOM_BITS
 
 EXPONENTS: Mapping[int, tuple[int, ...]] = {
@@ -25,7 +25,7 @@ They are large, as an exponent e lets hardware make e bits in a cycle that do no
 
 
 @dataclass(frozen=True)
-class Lfsr:
+class Lfsr(PlainFields):
     """A register that makes one step for each random bit: all bits of all words are successive bits of one sequence.
 
     A step takes the register's last bit, shifts the others down, and inverts those at the places e - 1 if the bit is 1,
@@ -45,6 +45,7 @@ class Lfsr:
     word_bits: int = DEFAULT_RANDOM_BITS
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if check_integer("width", self.width, 1, max(EXPONENTS)) not in EXPONENTS:
             raise BadValue("width", f"must be {', '.join(map(str, EXPONENTS))}, not {self.width}")
         check_integer("word_bits", self.word_bits, 1, min(self.width, MAX_RANDOM_BITS))

@@ -90,11 +90,11 @@ class LossScale:
         self.largest = check_number("largest", self.largest, "positive and finite", lambda x: 0 < x < math.inf)
         allowed = f"a number from -{MOST_DEVIATIONS} to {MOST_DEVIATIONS}"
         self.deviations = check_number("deviations", self.deviations, allowed, lambda x: abs(x) <= MOST_DEVIATIONS)
-        check_integer("window", self.window, 1, MOST_ITERATIONS)
-        check_integer("since", self.since, 0, MOST_ITERATIONS)
-        check_integer("place", self.place, 0, len(WINDOWS) - 1)
-        check_integer("increases", self.increases, 0, CHANGES - 1)
-        check_integer("decreases", self.decreases, 0, CHANGES - 1)
+        self.window = check_integer("window", self.window, 1, MOST_ITERATIONS)
+        self.since = check_integer("since", self.since, 0, MOST_ITERATIONS)
+        self.place = check_integer("place", self.place, 0, len(WINDOWS) - 1)
+        self.increases = check_integer("increases", self.increases, 0, CHANGES - 1)
+        self.decreases = check_integer("decreases", self.decreases, 0, CHANGES - 1)
         if self.mean is not None:
             allowed = f"a number from -{MOST_MEAN} to {MOST_MEAN}, or None"
             self.mean = check_number("mean", self.mean, allowed, lambda x: abs(x) <= MOST_MEAN)

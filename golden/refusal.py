@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, Self, TypeGuard, TypeVar
@@ -115,6 +116,17 @@ def check_integer(argument: str, value: object, least: int, most: int, reason: s
     if not least <= number <= most:
         raise BadValue(argument, problem)
     return number
+
+
+class PlainFields:
+    """A dataclass whose fields are Python's numbers and booleans where NumPy's were given, which wrap around."""
+
+    def __post_init__(self) -> None:
+        assert is_dataclass(self)
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, each.name, value.item())
 
 
 def check_flag(argument: str, value: object) -> bool:

@@ -13,6 +13,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from golden.refusal import PlainFields
+
 
 class Kind(StrEnum):
     """What a code stands for."""
@@ -144,7 +146,7 @@ FATES: dict[Overflow, tuple[tuple[Kind, ...], tuple[Kind, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Fixed:
+class Fixed(PlainFields):
     """The exponent is a constant and takes no bits of the code."""
 
     exponent: int
@@ -156,7 +158,7 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Biased:
+class Biased(PlainFields):
     """The exponent is an unsigned field of ``bits`` bits, minus ``bias``."""
 
     bits: int
@@ -168,7 +170,7 @@ class Biased:
 
 
 @dataclass(frozen=True)
-class SignMagnitude:
+class SignMagnitude(PlainFields):
     """The exponent is a sign (1 is negative) and a magnitude whose leading 1 is not stored (HiF8 paper, Table 3)."""
 
     bits: int
@@ -184,7 +186,7 @@ Exponent = Fixed | Biased | SignMagnitude
 
 
 @dataclass(frozen=True)
-class Row:
+class Row(PlainFields):
     """Codes that start with ``prefix`` (after the sign): value = 2**exponent * (hidden + fraction / 2**fraction_bits).
 
     Fields are placed from the lsb upwards: fraction, exponent field, prefix. The prefix may overlap the exponent field.
@@ -203,7 +205,7 @@ def with_subnormals(exponent_bits: int, fraction_bits: int, bias: int) -> tuple[
 
 
 @dataclass(frozen=True)
-class Special:
+class Special(PlainFields):
     """Codes with ``code & mask == value`` are of ``kind``; specials override rows."""
 
     mask: int

@@ -154,7 +154,7 @@ def quantize_block(
     elements = operand("element_format", element_format)
     source, bits = bits_of("x", as_array("x", x))
     chosen = element_options("element_format", elements, source, rounding)
-    words = random_words(chosen, random, random_bits, bits.shape)
+    words, random_bits = random_words(chosen, random, random_bits, bits.shape)
     return quantized(elements, bits, chosen, _scales(scale_format, policy), policy, center, words, random_bits)
 
 

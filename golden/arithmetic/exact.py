@@ -188,7 +188,7 @@ class ExactAccumulator:
         if scale is not None:
             values = np.ldexp(values, as_exponents("scale", scale, values.shape, *self.readout_scales))
         negative = np.signbit(values) & ~np.isnan(values)
-        words = random_words(chosen, random, random_bits, values.shape)
+        words, random_bits = random_words(chosen, random, random_bits, values.shape)
         threshold = None if words is None else 2.0**random_bits - words.astype(np.float64)
         codes = codes_of(to, values, negative, chosen, threshold, random_bits)
         return np.where(codes == to.sign_bit, 0, codes) if positive and to.has_negative_zero else codes

@@ -17,6 +17,9 @@ from gfloat.formats import (
 )
 
 import golden
+import golden.lfsr
+from golden.formats import Format
+from golden.rows import Biased, Fixed, Kind, Overflow, Row, Special
 from golden.wide import Binary32, ieee
 from rtl_tests.support import paper_tables
 from rtl_tests.support.values import same_values
@@ -277,3 +280,43 @@ def test_decode_keeps_the_shape():
         assert np.shape(fmt.decode(codes)) == shape
     assert fmt.decode([]).shape == (0,)
     np.testing.assert_array_equal(fmt.decode(np.arange(256).reshape(16, 16).T[::2]), fmt.values.reshape(16, 16).T[::2])
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int16, np.int64, np.uint64])
+def test_integers_of_numpy_do_not_wrap(kind):
+    """Codes, widths of random words and registers, and fields of descriptions, each also as Python's integers."""
+    for name in ("hif8", "e2m1", "e8m0", "ocp_e5m2", "binary8p3", "binary16", "int8"):
+        fmt = golden.get(name)
+        codes = range(0, min(1 << fmt.width, np.iinfo(kind).max + 1), 1 if fmt.width <= 8 else 997)
+        values = [repr(fmt.exact_value(kind(code))) for code in codes]
+        assert values == [repr(fmt.exact_value(code)) for code in codes]
+    hif8, x = golden.get("hif8"), np.linspace(-3, 3, 41, dtype=np.float32)
+    for width in (1, 7, 8, 10, 16, 31, 32):
+        words = {"random": np.full(41, (1 << width) - 1, np.uint64), "rounding": "stochastic"}
+        for call in (hif8.codes, lambda x, **options: hif8.encode_with_flags(x.view(np.uint32), **options)):
+            np.testing.assert_array_equal(*(call(x, **words, random_bits=cast(width)) for cast in (kind, int)))
+        blocks = [golden.quantize_block(x, "hif8", **words, random_bits=cast(width)) for cast in (kind, int)]
+        assert all(map(np.array_equal, *blocks))
+        errors = [golden.rounding_errors("hif8", x, "stochastic", cast(width)) for cast in (kind, int)]
+        assert errors[0] == errors[1]
+    for width in (16, 32, 64):
+        mine, plain = golden.lfsr.Lfsr(kind(width), kind(8)), golden.lfsr.Lfsr(width, 8)
+        assert mine == plain
+        assert (mine.mask, mine.period) == (plain.mask, plain.period)
+        np.testing.assert_array_equal(mine.words(kind(7), kind(50)), plain.words(7, 50))
+    if kind(127) == 127:
+        rows = Row("0000", Fixed(kind(1) - kind(0)), kind(3), kind(0)), Row("", Biased(kind(4), kind(0)), kind(3))
+        special = Special(kind(127), kind(127), Kind.NAN)
+        rules = (Overflow.NAN, Overflow.SATURATE)
+        mine = Format("own", kind(8), rows, (special,), "x", kind(127), overflows=rules, signed=np.True_)
+        plain = Format(
+            "own",
+            8,
+            (Row("0000", Fixed(1), 3, 0), Row("", Biased(4, 0), 3)),
+            (Special(127, 127, Kind.NAN),),
+            "x",
+            127,
+            overflows=rules,
+        )
+        assert mine == plain
+        same_values(mine.values, plain.values)

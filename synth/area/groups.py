@@ -120,8 +120,8 @@ def without_comments(text: str) -> str:
 def for_tools(text: str, edits: Iterable[tuple[int, int, str]] = ()) -> str:
     """The text as Yosys, ABC and OpenSTA read it alike; most libraries stay as they are.
 
-    OpenSTA knows no ``//`` comments, ABC takes marks of comments in strings for comments and knows no line end before a
-    brace, and Yosys knows no blanks behind the mark of a continued line. ``edits`` are places and their new texts.
+    OpenSTA knows no ``//`` comments, ABC takes comments' marks and braces in strings for those and knows no line end
+    before a brace, and Yosys no blanks behind the mark of a continued line. ``edits`` are places and their new texts.
     """
     pieces: list[str] = []
     place = 0
@@ -130,8 +130,8 @@ def for_tools(text: str, edits: Iterable[tuple[int, int, str]] = ()) -> str:
         place = end
     text = "".join([*pieces, text[place:]])
     tokens = (match[0] for match in _TOKEN.finditer(text))
-    if any("//" in token or (token[0] == '"' and "/*" in token) for token in tokens):
-        text = re.sub(r'"[^"]*"', lambda match: re.sub("/(?=[/*])", "", match[0]), without_comments(text))
+    if any("//" in token or (token[0] == '"' and re.search(r"/\*|[{}]", token)) for token in tokens):
+        text = re.sub(r'"[^"]*"', lambda match: re.sub("/(?=[/*])|[{}]", "", match[0]), without_comments(text))
     text = re.sub(r"\\[ \t]+\n", "\\\n", text)
     return re.sub(r"\)(?:[ \t]|/\*[^*]*\*/)*+\n(?:\s|/\*[^*]*\*/)*+\{", ") {", text)
 

@@ -39,8 +39,9 @@ def _bad(problem: str) -> BadValue:
 class Cell:
     """Outline of a cell.
 
-    ``area`` is in the library's unit. ``inputs`` lists the input pins in the file's order, ``functions`` the functions
-    of output pins in Liberty notation; a three-state cell has none. One with a flip-flop or a latch is ``sequential``.
+    ``area`` is in the library's unit. ``inputs`` lists the input pins and the buses in the file's order, ``functions``
+    the functions of output pins in Liberty notation; a three-state cell has none. One with a flip-flop or a latch is
+    ``sequential``.
     """
 
     name: str
@@ -166,7 +167,11 @@ def _cell(group: Group) -> Cell:
     return Cell(
         name=group.argument,
         area=area,
-        inputs=tuple(pin.argument for pin in pins if pin.attributes.get("direction") == "input"),
+        inputs=tuple(
+            pin.argument
+            for pin in group.all("pin", "bus", "bundle")
+            if pin.kind != "pin" or pin.attributes.get("direction") == "input"
+        ),
         functions={pin.argument: pin.attributes["function"] for pin in logic if "function" in pin.attributes},
         sequential=bool(kinds & _REGISTERS),
         flip_flop="ff" in kinds,

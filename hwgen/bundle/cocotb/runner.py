@@ -16,8 +16,8 @@ def test_the_module() -> None:
     runner.build(sources=[HERE.parents[1] / f"{NAME}.v"], hdl_toplevel=NAME, build_dir=build, always=True)
     results = runner.test(test_module=f"{NAME}_cocotb", hdl_toplevel=NAME, test_dir=HERE)
     tests, failures = get_results(results)
-    assert tests > 0
-    assert failures == 0
+    if not tests or failures:  # no assertion: it vanishes under PYTHONOPTIMIZE
+        raise AssertionError(f"{failures} of {tests} tests failed")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The models: each agrees with its block cycle by cycle, and finds faults; the systolic array of the examples."""
 
+import ast
 import json
 import os
 import re
@@ -233,3 +234,11 @@ def test_the_systolic_array_with_a_fault_fails(file, right, wrong, tmp_path):
         [tmp_path / f"{name}.v" for name in sources], "systolic", "systolic_cocotb", tmp_path / "run"
     )
     assert (tests, failures) == (1, 1), log
+
+
+@pytest.mark.parametrize("name", ["cocotb.py", "bundle/cocotb/bench.py", "bundle/cocotb/runner.py"])
+def test_verdicts_in_simulators_are_no_assertions(name):
+    """They would vanish under PYTHONOPTIMIZE, and every module would pass; those that name a type may."""
+    tree = ast.parse((ROOT / "hwgen" / name).read_text("utf-8"))
+    asserted = [ast.unparse(node.test) for node in ast.walk(tree) if isinstance(node, ast.Assert)]
+    assert [test for test in asserted if not test.endswith(" is not None")] == []

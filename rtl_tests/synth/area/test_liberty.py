@@ -61,6 +61,8 @@ def test_the_nand2_is_identified_by_its_function():
     assert liberty.nand2_area(libraries) == 7
     assert liberty.nand2_area(libraries[1:]) == 9
     assert liberty.nand2_area([]) is None
+    bus = "bus (S) { bus_type : pair; direction : input; pin (S[1:0]) { direction : input; } }"
+    assert liberty.nand2_area([liberty.parse(NAND.replace("area : 4;", f"area : 4; {bus}"), "x.lib")]) is None
 
 
 @pytest.mark.parametrize(
@@ -205,7 +207,8 @@ NAND = """library (x) {
         NAND.replace("  cell", "  // cell (Z) { area : 1; }\n  cell"),
         NAND.replace("  cell", "  // it's a \" and a {\n  cell"),
         NAND.replace("  cell", '  /* " { */\n  cell'),
-        NAND.replace("  cell", '  comment : "http://x.y/{z}; /* ";\n  cell'),
+        NAND.replace("  cell", '  comment : "http://x.y/{z; /* ";\n  cell'),
+        NAND.replace("area : 4;", 'area : 4; revision : "}";'),
         NAND.replace("  cell", "  operating_conditions (a) { }\n\n  cell").replace("\n", "\r\n"),
         NAND.replace("area : 4;", "area \\\n : \\ \n 4\n"),
         NAND.replace("area : 4;", "area \\\r\n : \\\r\n 4\r\n"),
@@ -221,7 +224,9 @@ def test_ordinary_files_are_read(tmp_path, text, encoding):
     library = liberty.read(path)
     assert outline(library.text) == outline(NAND)
     assert outline(library.for_tools) == outline(NAND)
-    assert not re.search(r"//|\r|\ufeff|\"[^\"\n]*/\*", library.for_tools)
+    assert not re.search(r"//|\r|\ufeff", library.for_tools)
+    strings = re.findall(r'"[^"]*"', groups.without_comments(library.for_tools))
+    assert not re.search(r"/\*|[{}]", "".join(strings))
 
 
 def test_names():
