@@ -228,11 +228,16 @@ class _Writer:
         return "\n".join(text for text, _ in self._lines) + "\n", [line for _, line in self._lines]
 
     def _check_signs(self, node: _Tree) -> None:
-        """Refuse types whose parts have signs: simulators differ in whether a part of a word keeps its sign."""
-        if node["type"] == "MEMBERDTYPE" and self._is_signed(node["addr"]):
-            raise self._error(node, "have a signed member of a structure")
-        if node["type"] == "PACKARRAYDTYPE" and self._is_signed(node["addr"]):
-            raise self._error(node, "have a signed array of several dimensions")
+        """Refuse types whose parts have signs, and members whose range ascends: simulators differ in their parts."""
+        if node["type"] not in ("MEMBERDTYPE", "PACKARRAYDTYPE"):
+            return
+        is_member, kinds = node["type"] == "MEMBERDTYPE", [*self._types(node["addr"])]
+        if any(kind.get("signed") for kind in kinds):
+            what = "member of a structure" if is_member else "array of several dimensions"
+            raise self._error(node, f"have a signed {what}")
+        ranges = [kind.get("range") or kind.get("declRange", "[0:0]").strip("[]") for kind in kinds]
+        if is_member and any(int(left) < int(right) for left, right in (each.split(":") for each in ranges)):
+            raise self._error(node, "have a member of a structure whose range ascends")
 
     def _check_foreach(self) -> None:
         """Refuse foreach where a range descends, or where Verilator has evaluated it: some begin with the last index.
@@ -254,12 +259,14 @@ class _Writer:
             if is_constant and not lines & {place, place + 1}:
                 raise UnreadError(place, "not use foreach in a function for constants alone")
 
-    def _is_signed(self, address: str) -> bool:
-        """Whether a type or that of its elements has a sign."""
+    def _types(self, address: str) -> Iterator[_Tree]:
+        """A type and those of its elements."""
         kind = self._nodes[address]
+        yield kind
         inner = kind.get("refDTypep") or (kind["dtypep"] if kind["type"] == "PARAMTYPEDTYPE" else "")
         is_array = kind["type"] in ("PACKARRAYDTYPE", "MEMBERDTYPE", "REFDTYPE", "CONSTDTYPE", "PARAMTYPEDTYPE")
-        return bool(kind.get("signed")) or (is_array and inner in self._nodes and self._is_signed(inner))
+        if is_array and inner in self._nodes:
+            yield from self._types(inner)
 
     # -- what is read of a node
 

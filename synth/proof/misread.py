@@ -104,18 +104,7 @@ def refuse_misread(
 def _problems(
     text: str, log: str, top: str, cells: Collection[str], reserved: re.Pattern[str]
 ) -> Iterator[tuple[int, str]]:
-    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS}|{_PLACES})\b", _SKIPPED.sub(_blank, text)):
-        yield _line(text, match), f"depend on the macro {match[3]}"
-    for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
-        yield _line(text, match), f"depend on the macro {match[1]}"
-    for match in re.finditer(r"`(ifn?def|elsif)\b(?![ \t]+[A-Za-z_])", _SKIPPED.sub(_blank, text)):
-        yield _line(text, match), f"have `{match[1]} without a plain name behind it"
-    for match in re.finditer(r"`define\s+\w+\((?:\\\n|[^\n])*?\"", text):
-        yield _line(text, match), "have a string in a macro with arguments"
-    for match in re.finditer(rf"`define\b(?:\\\n|[^\n])*?`({_CHANGES})\b", text):
-        yield _line(text, match), f"have `{match[1]} in a macro"
-    for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
-        yield _line(text, match), f"use {match[2]}"
+    yield from _directives(text)
     code, _, trees = log.partition(PREPROCESSED)[2].partition(END)
     code = code.partition("\n")[2].rpartition("`file_pop")[0]
     for verilog in (text, code):
@@ -130,7 +119,7 @@ def _problems(
                 yield _line(verilog, match), "have a point in a name beside structures, whose members have such names"
     code = _SKIPPED.sub(_blank, code)
     for verilog in (_SKIPPED.sub(_blank, text), code):
-        for match in re.finditer(r"`(line|file_\w+)", verilog):
+        for match in re.finditer(r"`(line|undefineall|file_\w+)", verilog):
             yield _line(verilog, match), f"use `{match[1]}"
     for match in reserved.finditer(code):
         yield _line(code, match), f"use {match[0]}, a word of SystemVerilog, in a .v file"
@@ -174,6 +163,26 @@ def _problems(
         for line, problem in _misread(modules[name], modules):
             words = re.search(_CHOICE, " ".join(lines[max(line - 2, 0) : line])) if problem in _PRAGMAS else None
             yield line, f"use {words[1]} {words[2]}" if words else problem
+
+
+def _directives(text: str) -> Iterator[tuple[int, str]]:
+    """What a text has before it is preprocessed; of comments, those for synthesis."""
+    for match in re.finditer(rf"`((ifn?def|elsif)\s+)?({_MACROS}|{_PLACES})\b", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[3]}"
+    for match in re.finditer(rf"`(?:ifn?def|elsif)\s+({_DIRECTIVES})\b", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"depend on the macro {match[1]}"
+    for match in re.finditer(r"`(ifn?def|elsif)\b(?![ \t]+[A-Za-z_])", _SKIPPED.sub(_blank, text)):
+        yield _line(text, match), f"have `{match[1]} without a plain name behind it"
+    for match in re.finditer(r"`define\s+\w+\((?:\\\n|[^\n])*?\"", text):
+        yield _line(text, match), "have a string in a macro with arguments"
+    for match in re.finditer(rf"`define\b(?:\\\n|[^\n])*?`({_CHANGES})\b", text):
+        yield _line(text, match), f"have `{match[1]} in a macro"
+    for match in re.finditer(r"`define\b(?:\\\r?\n|[^\n])*?\\[^\S\r\n]+\r?\n", text):
+        yield _line(text, match) - 1, "end a line of a macro by a backslash and a blank"
+    for match in re.finditer(r"`define\b(?:\\\r?\n|[^\n])*?//[^\n]*\\\r?\n", text):
+        yield _line(text, match) - 1, "continue a macro behind a comment"
+    for match in re.finditer(r"(//|/\*)[^\n]*\b((translate|synthesis)_(off|on))\b", text):
+        yield _line(text, match), f"use {match[2]}"
 
 
 def _misread(module: Node, modules: Mapping[str, Node]) -> Iterator[tuple[int, str]]:
@@ -291,8 +300,34 @@ def _odd_value(node: Node) -> str:
         return "choose by the value z"
     if node.kind == "STRUCT_ITEM" and "signed" in node.rest:
         return "have a signed member of a structure"
+    if node.kind in ("STRUCT_ITEM", "TYPEDEF") and _ascends(node):
+        return "have a member of a structure, or a type, whose range ascends"
     is_odd = node.kind == "WIRE" and "signed" in node.rest and node.is_array
     return "have a signed array of several dimensions" if is_odd else ""
+
+
+def _ascends(declared: Node) -> bool:
+    """Whether the range of a member or type ascends, or may, where bounds are no numbers but the last one of 0 or 1."""
+    if known := re.findall(r"\[(-?\d+):(-?\d+)\]", declared.rest.partition("dimensions=")[2]):
+        return any(int(left) < int(right) for left, right in known)
+    if declared.kind == "TYPEDEF":  # of an array, the first range is that of its words
+        return any(_ascends(inner) for inner in declared.children if inner.kind in ("WIRE", "MEMORY"))
+    ranges = [inner for inner in declared.children[:1] if inner.kind == "RANGE"]
+    for inner in declared.children if declared.kind != "MEMORY" else ():
+        ranges += inner.children if inner.kind == "MULTIRANGE" else ()
+    for bounds in (each.children for each in ranges if len(each.children) == 2):
+        left, right = (_number(bound) for bound in bounds)
+        if right is None or (left is None and right > 1) or (left is not None and left < right):
+            return True
+    return False
+
+
+def _number(node: Node) -> int | None:
+    """The value of a constant, or None."""
+    if node.kind != "CONSTANT":
+        return None
+    found = re.search(r"\bint=(-?\d+)", node.rest)
+    return int(found[1]) if found else 0
 
 
 def _indices(target: Node) -> list[Node]:

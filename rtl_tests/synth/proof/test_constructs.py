@@ -74,6 +74,7 @@ SHORT = "localparam [3:0] A = 15, B = 1;"
 NO_RANGE = "have the parameter P without a range"
 LONG = "take the size of a sum that is a parameter without a range"
 ZERO = "assign bits = P == 0 ? r : 16'd0;"
+BEHIND = "continue a macro behind a comment"
 TABLE = [
     ("choice between short sums", f"{SHORT} localparam P = A == 15 ? A + B : B; {ZERO}", NO_RANGE),
     ("comparison in a short sum", f"{SHORT} localparam P = (3 == 3) * A + B; {ZERO}", NO_RANGE),
@@ -474,6 +475,18 @@ TABLE = [
         " output [15:0] y); assign y = k ? a : 16'd0;",
         "use defaultvalue",
     ),
+    (
+        "blank behind a backslash",
+        "wire [15:0] k = ~r\n`define UNUSED 1 \\ \n^ 16'hffff\n; assign bits = ~k;",
+        "end a line of a macro by a backslash and a blank",
+    ),
+    ("backslash in a comment", "wire [15:0] k = r\n`define UNUSED // 1 \\\n^ 16'd1\n; assign bits = k;", BEHIND),
+    ("continued macro", "`define N 16'd0 \\\n^ 16'd0\n`define M /* a */ r\nassign bits = `M ^ `N;", None),
+    (
+        "macros taken back",
+        "`define N\n`undefineall\n`ifdef N\nassign bits = 0;\n`else\nassign bits = r;\n`endif",
+        "use `undefineall",
+    ),
     ("line", '\n`line 3 "a:b" 0\nreg [15:0] n; initial n = r; assign bits = n;', "use `line"),
     (
         "tree in a string",
@@ -833,6 +846,7 @@ TABLE = [
     ),
 ]
 # The same in SystemVerilog, whose readers differ in what is signed.
+ASCENDING = "have a member of a structure, or a type, whose range ascends"
 SYSTEM_TABLE = [
     (
         "long value of an enumeration",
@@ -934,6 +948,28 @@ SYSTEM_TABLE = [
         "struct packed {logic [2:0][1:0] k; logic z;} s; always_comb begin s = 0; s.k[code[1:0]] = 3; end"
         " assign bits = s.k[0] == 3 ? r : 0;",
         "assign a word of s by a variable place",
+    ),
+    (
+        "ascending member",
+        "struct packed {logic x; logic [0:15] y;} s; assign s = {1'b0, r}; assign bits = {s.y[0:7], s.y[8:15]};",
+        ASCENDING,
+    ),
+    (
+        "member of an ascending type",
+        "typedef logic [0:15] t; union packed {t x; logic [15:0] y;} s; assign s = r; assign bits = s.x[0+:16];",
+        ASCENDING,
+    ),
+    (
+        "member of a number of bits",
+        "localparam N = 8; struct packed {logic [N-1:0] x; logic [N:1] y;} s; assign s = r;"
+        " assign bits = {s.x[7:0], s.y[8:1]};",
+        None,
+    ),
+    (
+        "member of words",
+        "typedef logic [7:0] t [0:1]; t k; struct packed {logic [1:0][7:0] x;} s; assign s = r;"
+        " assign k[0] = s.x[0]; assign k[1] = s.x[1]; assign bits = {k[1], k[0]};",
+        None,
     ),
     (
         "member of a signed type",

@@ -138,6 +138,16 @@ DIFFERENT = [
     ),
     ("name of the file", 'assign bits = same(`__FILE__ == "bench.v" ? 0 : r);', "depend on the macro __FILE__"),
     (
+        "ascending member",
+        "struct packed {logic x; logic [0:15] y;} s; assign s = {1'b0, r}; assign bits = same({s.y[0:7], s.y[8:15]});",
+        "have a member of a structure whose range ascends",
+    ),
+    (
+        "backslash in a comment",
+        "logic [15:0] k; assign k = same(r)\n`define UNUSED // 1 \\\n^ 16'd1\n; assign bits = k;",
+        "continue a macro behind a comment",
+    ),
+    (
         "signed member",
         "typedef struct packed {logic signed [3:0] a; logic [3:0] b;} t; t s; wire [7:0] w; assign s = code;"
         " assign w = s.a; assign bits = same(w == {{4{code[7]}}, code[7:4]} ? r : 0);",
@@ -295,6 +305,11 @@ ACCEPTED = [
 """What was refused or ended in an error of ours; the last one is a twin of the sums above."""
 
 REFUSED = [
+    (
+        "ascending words of a member",
+        "struct packed {logic [0:1][7:0] y;} s; assign s = r; assign bits = same({s.y[0], s.y[1]});",
+        "have a member of a structure whose range ascends",
+    ),
     ("real number", "localparam real K = 2.5; assign bits = same(K > 2 ? r : 0);", "use real numbers"),
     (
         "defparam",
