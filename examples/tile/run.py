@@ -22,8 +22,8 @@ from hwgen.tile.block import TILE, TileDesign
 from hwgen.tools.process import ToolError
 
 HERE = Path(__file__).resolve().parent
-FORMAT, ROWS, COLUMNS = "ocp_e4m3", 4, 4
-"""Any format of 8 bits, and any size of the tile."""
+FORMAT, ROWS, COLUMNS, RESULT = "ocp_e4m3", 4, 4, "binary32"
+"""Any format of 8 bits, any size of the tile, and any format of 8, 16 or 32 bits for the results."""
 SHAPES = [(19, 50, 13), (4, 64, 4), (8, 1, 9)]
 """Rows, products and columns of the matrices."""
 FILES = ("bench.v", "accelerator.v", "tile.v")
@@ -35,6 +35,11 @@ COMPILE = {
     ),
 }
 """Command of each simulator, and its option that sets a parameter of the bench."""
+
+
+def result_bytes() -> int:
+    """Bytes of a result."""
+    return golden.get(RESULT).width // 8
 
 
 def blocks(count: int, size: int) -> range:
@@ -62,28 +67,29 @@ def beats(a: np.ndarray, b: np.ndarray) -> tuple[list[str], list[str]]:
 def matrix(words: list[str], rows: int, columns: int) -> np.ndarray:
     """The results of all blocks, whose rows are ``words``, as a matrix; a ValueError if a last row is not marked."""
     result = np.zeros((-(-rows // ROWS) * ROWS, -(-columns // COLUMNS) * COLUMNS), np.uint32)
-    following = iter(words)
+    following, size = iter(words), result_bytes()
     for row in blocks(rows, ROWS):
         for column in blocks(columns, COLUMNS):
             for place in range(ROWS):
                 word = int(next(following), 16)
-                if word >> 32 * COLUMNS != (place == ROWS - 1):
-                    raise ValueError(f"row {place} of a block has the mark {word >> 32 * COLUMNS}")
-                data = (word % (1 << 32 * COLUMNS)).to_bytes(4 * COLUMNS, "little")
-                result[row + place, column : column + COLUMNS] = np.frombuffer(data, "<u4")
+                mark, data = divmod(word, 1 << 8 * size * COLUMNS)
+                if mark != (place == ROWS - 1):
+                    raise ValueError(f"row {place} of a block has the mark {mark}")
+                results = np.frombuffer(data.to_bytes(size * COLUMNS, "little"), f"<u{size}")
+                result[row + place, column : column + COLUMNS] = results
     return result[:rows, :columns]
 
 
 def tile() -> TileDesign:
     """The tile that accelerator.v instantiates."""
     registers = {"stages": 3, "readout_stages": 4}
-    result = {"accumulator": "exact", "target": "binary32"}
+    result = {"accumulator": "exact", "target": RESULT}
     return TILE.design(FORMAT, rows=ROWS, columns=COLUMNS, **result, **registers, name="matrix_unit")
 
 
 def widths() -> dict[str, int]:
     """Parameters of accelerator.v: bits of a beat of each stream."""
-    return {"A": 8 * ROWS, "B": 8 * COLUMNS, "Y": 32 * COLUMNS}
+    return {"A": 8 * ROWS, "B": 8 * COLUMNS, "Y": 8 * result_bytes() * COLUMNS}
 
 
 class Accelerator:
@@ -105,7 +111,7 @@ class Accelerator:
         return run.stdout
 
     def multiply(self, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, int]:
-        """The product, binary32 words, and the cycles that it took."""
+        """The product, words of :data:`RESULT`, and the cycles that it took."""
         count = -(-len(a) // ROWS) * -(-b.shape[1] // COLUMNS) * ROWS
         for name, words in zip("ab", beats(a, b), strict=True):
             (self._folder / f"{name}.hex").write_text("\n".join(words), encoding="utf-8")
@@ -121,7 +127,7 @@ class Accelerator:
         result, cycles = self.multiply(a, b)
         unit = self.design.core.exact
         sums = golden.matmul(a, b, FORMAT, accumulator="exact", terms=unit.terms)
-        errors = int((result != unit.encode(sums, "binary32")).sum())
+        errors = int((result != unit.encode(sums, RESULT)).sum())
         peak = -(-len(a) // ROWS) * -(-b.shape[1] // COLUMNS) * a.shape[1] / cycles
         verdict = f"{errors} results differ" if errors else "all results equal golden.matmul"
         print(f"{name}{a.shape} x {b.shape}: {verdict}; {cycles} cycles, {peak:.0%} of the peak")

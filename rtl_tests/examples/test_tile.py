@@ -21,9 +21,10 @@ def test_swapped_operands_of_a_tile_are_found(tmp_path, monkeypatch):
 
 
 @NEEDS_ICARUS
-def test_another_format_and_size(tmp_path, monkeypatch):
+@pytest.mark.parametrize("result", ["binary32", "bfloat16", "ocp_e5m2"])
+def test_another_format_and_size(tmp_path, monkeypatch, result):
     """The constants of run.py are all that changes."""
-    for name, value in {"FORMAT": "hif8", "ROWS": 3, "COLUMNS": 2}.items():
+    for name, value in {"FORMAT": "hif8", "ROWS": 3, "COLUMNS": 2, "RESULT": result}.items():
         monkeypatch.setattr(run, name, value)
     accelerator = run.Accelerator("icarus", tmp_path)
     assert [accelerator.compare(*case) for case in run.products()] == [0] * len(run.SHAPES)
