@@ -3,6 +3,9 @@
 The input bits of a case are of two kinds. *Held* bits are constant in a group of cases and form one word per group;
 gates that depend on them alone are computed once per group. *Running* bits take all their values in every group. They
 are *bit planes*: row i of an array has bit i of all cases, 64 cases per uint64 word, case 0 in bit 0 of word 0.
+
+Of groups with the same expected outputs, those that give all other gates and outputs the same bits (those of the
+*border*) are equal in all cases, and one of them is evaluated: e.g. of the pairs of codes with one product.
 """
 
 import ctypes
@@ -51,6 +54,15 @@ extern "C" uint64_t compare(const uint64_t *groups, size_t count, const V *runni
     }}
   }}
   return wrong;
+}}
+
+/* The bits of the border of each group. */
+extern "C" void border(const uint64_t *groups, size_t count, uint64_t *bits) {{
+  for (size_t g = 0; g < count; g++, bits += {border_words}) {{
+    const uint64_t held = groups[g];
+{before}
+{border}
+  }}
 }}
 """
 
@@ -106,6 +118,9 @@ class Evaluator:
         if len(self.held) > 64:
             raise ValueError(f"At most 64 bits can be held, not {len(self.held)}")
         self._moving = netlist.reached_from(self.running)
+        gates = (netlist.gates[net - netlist.first_gate] for net in self._moving if net >= netlist.first_gate)
+        read = {*netlist.driven, *(pin for gate in gates for pin in gate.pins)}
+        self._border = sorted(net for net in read - self._moving if net > 1)
         path = compiler() if compiled else None
         self._code = None if path is None else library(path, self._source())
         if self._code is not None:
@@ -118,6 +133,9 @@ class Evaluator:
         groups, running = (rng.integers(0, 1 << 64, size, np.uint64) for size in (2, (len(self.running), 2 * VECTOR)))
         expected = np.array([self.evaluate(held, running) for held in groups.tolist()])
         right = self.compare(groups, running, expected) is None
+        border = [evaluated(self.netlist, self._border, self._levels(held), 1)[:, 0] for held in groups.tolist()]
+        words = np.packbits(np.array(border).astype(np.bool_), axis=-1, bitorder="little")
+        right &= self._at_border(groups).view(np.uint8)[:, : words.shape[1]].tolist() == words.tolist()
         count = min(len(self.netlist.driven), CASES)
         for bit in range(count):
             place = CASES + CASES - 1 - bit
@@ -125,11 +143,20 @@ class Evaluator:
         if not right or self.compare(groups, running, expected) != Mismatch(count, 1, CASES):
             raise ToolError(f"the C++ compiler {path} makes wrong code: set CXX to another one")
 
+    def _levels(self, held: int) -> dict[int, np.uint64]:
+        levels = np.uint64(0), ~np.uint64(0)
+        return {net: levels[held >> place & 1] for place, net in enumerate(self.held)}
+
+    def _at_border(self, groups: Planes) -> Planes:
+        """The bits of the border of each group, from bit 0 of its first word."""
+        bits = np.zeros((len(groups), -(-len(self._border) // 64)), np.uint64)
+        if self._code is not None:
+            self._code.border(_pointer(groups), ctypes.c_size_t(len(groups)), _pointer(bits))
+        return bits
+
     def evaluate(self, held: int, running: Planes) -> Planes:
         """Output planes of one group, shape (output bits, words), by NumPy."""
-        levels = np.uint64(0), ~np.uint64(0)
-        known = {net: levels[held >> place & 1] for place, net in enumerate(self.held)}
-        known |= dict(zip(self.running, running, strict=True))
+        known = {**self._levels(held), **dict(zip(self.running, running, strict=True))}
         return evaluated(self.netlist, self.netlist.driven, known, running.shape[1])
 
     def compare(self, groups: Planes, running: Planes, expected: Planes) -> Mismatch | None:
@@ -149,10 +176,23 @@ class Evaluator:
             raise ValueError(f"Planes must have a multiple of {VECTOR} words, not {running.shape[1]}")
         first = (ctypes.c_size_t * 2)()
         stride = 0 if shared else expected.shape[-2] * vectors
-        sizes = map(ctypes.c_size_t, (stride, vectors))
-        count, planes = ctypes.c_size_t(len(groups)), (_pointer(running), _pointer(expected))
-        wrong = self._code.compare(_pointer(groups), count, *planes, *sizes, first)
-        return Mismatch(wrong, first[0], first[1] * CASES) if wrong else None
+        shapes = _pointer(running), _pointer(expected), ctypes.c_size_t(stride), ctypes.c_size_t(vectors), first
+        compare = self._code.compare
+
+        def wrong(some: Planes) -> int:
+            return int(compare(_pointer(some), ctypes.c_size_t(len(some)), *shapes))
+
+        if shared and len(groups) > 1 and not wrong(self._representatives(groups)):
+            return None
+        count = wrong(groups)
+        return Mismatch(count, first[0], first[1] * CASES) if count else None
+
+    def _representatives(self, groups: Planes) -> Planes:
+        """One group for each value of the border."""
+        bits = self._at_border(groups)
+        if not bits.size:
+            return groups[:1]
+        return groups[np.unique(bits.view(f"V{8 * bits.shape[1]}"), return_index=True)[1]]
 
     def differing(self, batch: Batch, running: Planes, mismatch: Mismatch) -> list[dict[str, int]]:
         """Inputs of the differing cases in the vector of a mismatch."""
@@ -192,9 +232,12 @@ class Evaluator:
             expression = apply(gate.kind, [_C(f"n{pin}") for pin in gate.pins])
             (inside if moving else before).append(f"const {'V' if moving else 'uint64_t'} n{net} = {expression};")
         compares = [f"differs |= n{net} ^ expected[{i} * vectors + v];" for i, net in enumerate(netlist.driven)]
-        parts = {"before": before, "inside": inside, "compares": compares}
+        chunks = [self._border[start : start + 64] for start in range(0, len(self._border), 64)]
+        sums = (" | ".join(f"n{net} & 1ull << {bit}" for bit, net in enumerate(chunk)) for chunk in chunks)
+        border = [f"bits[{word}] = {total};" for word, total in enumerate(sums)]
+        parts = {"before": before, "inside": inside, "compares": compares, "border": border}
         texts = {name: "\n".join(lines) for name, lines in parts.items()}
-        return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, **texts)
+        return _SOURCE.format(bytes=8 * VECTOR, words=VECTOR, border_words=len(chunks), **texts)
 
 
 def _pointer(array: Planes) -> ctypes.c_void_p:
@@ -265,4 +308,4 @@ def evaluated(netlist: Netlist, nets: Sequence[int], known: Mapping[int, Planes 
     for net in netlist.cone(nets, known):
         gate = netlist.gates[net - netlist.first_gate]
         values[net] = apply(gate.kind, [values[pin] for pin in gate.pins])
-    return np.array([np.broadcast_to(values[net], words) for net in nets]).reshape(len(nets), words)
+    return np.array([np.broadcast_to(values[net], words) for net in nets], np.uint64).reshape(len(nets), words)

@@ -88,6 +88,35 @@ def test_compiled_walked_and_single_evaluation_agree(seed, running_port):
         assert shared is None
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("running_port", ["a", "b"])
+def test_groups_with_the_same_border_are_evaluated_once(seed, running_port):
+    """The mismatches of groups that should all have the outputs of one of them are those of every group by itself."""
+    netlist = random_netlist(np.random.default_rng(seed))
+    nets = list(netlist.input_nets(running_port))
+    running = to_planes(np.tile(np.arange(1 << len(nets)), CASES // min(1 << len(nets), CASES)), len(nets))
+    compiled, walked = Evaluator(netlist, nets), Evaluator(netlist, nets, compiled=False)
+    groups = np.arange(1 << (13 - len(nets)), dtype=np.uint64)
+    for group in groups[:: max(1, len(groups) // 16)].tolist():
+        expected = walked.evaluate(group, running)
+        equal = [other for other in groups if np.array_equal(walked.evaluate(int(other), running), expected)]
+        assert compiled.compare(np.array(equal), running, expected) is None
+        mine, theirs = (code.compare(groups, running, expected) for code in (compiled, walked))
+        assert mine == theirs
+
+
+def test_an_output_of_held_bits_alone_is_at_the_border():
+    netlist = arrange(read(ADDER, "adder"), {"a": 4, "b": 9}, {"sum": 10, "odd": 1})
+    code = Evaluator(netlist, list(netlist.input_nets("b")))
+    assert len(code._representatives(np.arange(16, dtype=np.uint64))) == 16
+    text = "module m (input [3:0] a, input [8:0] b, output [8:0] y, output z); assign y = b ^ {9{&a}}; assign z = a[3];"
+    code = Evaluator(netlist := read(f"{text} endmodule", "m"), list(netlist.input_nets("b")))
+    running = to_planes(np.arange(512), 9)
+    assert code._representatives(np.arange(16, dtype=np.uint64)).tolist() == [0, 8, 15]
+    mismatch = code.compare(np.arange(8, 16, dtype=np.uint64), running, code.evaluate(8, running))
+    assert (mismatch.cases, mismatch.group, mismatch.start) == (512, 7, 0)
+
+
 def test_without_a_compiler_numpy_evaluates(monkeypatch):
     monkeypatch.setattr(bitslice, "compiler", lambda: None)
     netlist = arrange(read(ADDER, "adder"), {"a": 4, "b": 9}, {"sum": 10, "odd": 1})
