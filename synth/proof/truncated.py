@@ -237,6 +237,8 @@ class AlignedDotProof(LeveledProof):
             number = solver.variable(_FRAMED, len(netlist.input_nets(_FRAMED)))
             known |= dict(zip(netlist.input_nets(_FRAMED), number, strict=True))
             products, below = number.signed.to(room), ite(largest > origin, largest - origin, 0)
+            if self.largest(self.lsb_exponent) * self.lanes.count >= 1 << number.width - 1:
+                raise NotShownError(f"{_FRAMED} is too short for the largest sum")
             limit = (products.constant(self.largest(self.lsb_exponent)) >> below << below) * self.lanes.count
             conditions += [products >= -limit, products <= limit, products >> below << below == products]
             if origin < 0:

@@ -583,6 +583,12 @@ GRANTED = {
         "some sums are too large",
         ("sum_past_largest", "past"),
     ),
+    "a frame whose largest sum wraps": (
+        build("dot", "e2m1", accumulator="aligned13", lanes=29),
+        "cut_sum is too short for the largest sum",
+        ("wire [13:0] cut_sum =", "wire [12:0] cut_sum ="),
+        ("sum_or_inverse = cut_sum", "sum_or_inverse = {cut_sum[12], cut_sum}"),
+    ),
     "a significand of 58 bits": (
         build("mac", "e2m3", random_bits=3, accumulator="bfloat16", **WORDS),
         "more than 53 bits",
