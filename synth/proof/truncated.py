@@ -312,7 +312,7 @@ class AlignedDotProof(LeveledProof):
         claim_alone = (code == alone) & (sign == acc[-1] & (alone != 0))
 
         largest_sum = self.lanes.count * self.largest_addend + (2 << self.fraction_bits) - 1
-        if largest_sum * self.group >= 1 << total.width - 1:
+        if largest_sum << self.group - 1 >= 1 << total.width - 1:
             raise NotShownError("total is too short for the largest sum")
         some, levels = query.any(lambda member: member.product != 0), self.levels[self.numbers]
         some, rest = some & ~self.is_alone(state), self.rest_of(largest)

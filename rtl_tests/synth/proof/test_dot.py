@@ -7,6 +7,7 @@ import pytest
 
 from hwgen.__main__ import main
 from hwgen.blocks.catalog import build
+from hwgen.datapath.fast.aligned import GROUP, GroupedShape
 from hwgen.reference import reference
 from rtl_tests.support.blocks import texts
 from rtl_tests.support.proofs import check, prover, subject
@@ -616,6 +617,16 @@ def test_a_claim_takes_nothing_for_granted(what):
     design, sentence, *edits = GRANTED[what]
     with pytest.raises(NotShownError, match=sentence):
         assert [claim.search() for claim in prover(design, edited(design, edits)).claims]
+
+
+def test_a_total_of_a_group_must_hold_the_largest_sum(monkeypatch):
+    """In the frame of a group a sum is moved by up to all of its places but one."""
+    frame_bits = property(lambda shape: shape.sum_bits + GROUP - 2)
+    monkeypatch.setattr(GroupedShape, "frame_bits", frame_bits)
+    design = build("dot", "ocp_e4m3", accumulator="aligned13", lanes=4, optimize="speed")
+    numbers = prover(design, texts([design])[design.name]).claims[2]
+    with pytest.raises(NotShownError, match="total is too short for the largest sum"):
+        numbers.search()
 
 
 FAR_APART = """name = "far_apart"
