@@ -54,6 +54,8 @@ class GroupedDotProof(AlignedDotProof):
     @cached_property
     def level_codes(self) -> NDArray[np.int64]:
         """The ones of the place, then those of the group."""
+        if len(self.word(LEVEL)) > 62:
+            raise NotShownError(f"{_PLACE} and {_GROUP} have more than 62 bits")
         levels = np.arange(self.group * (len(super().word(_GROUP)) + 1))
         place, group = ((1 << number) - 1 for number in (levels % self.group, levels // self.group))
         return place | group << self.group - 1
