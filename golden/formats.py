@@ -140,7 +140,7 @@ class Format(PlainFields):
     def magnitude_codes(self) -> NDArray[np.int64]:
         """Codes of zero, if there is one, and of the positive finite values, in order of value."""
         magnitudes = range(1 << self.magnitude_bits)
-        codes = np.array([c for c in magnitudes if self.kinds[c] in (Kind.ZERO, Kind.FINITE)])
+        codes = np.array([c for c in magnitudes if self.kinds[c] in (Kind.ZERO, Kind.FINITE)], np.int64)
         return _frozen(codes[np.argsort(self.values[codes], kind="stable")])
 
     @cached_property

@@ -256,7 +256,7 @@ def _distance(fmt: Format, exponent: int) -> int | None:
     """The exponent q of the distance of values from 2**exponent to twice as much; None if it varies."""
     values = grid(fmt).values
     low, high = 2.0**exponent, 2.0 ** (exponent + 1)
-    if low >= values[-1] or (high <= values[0] and not fmt.has_zero):
+    if low >= values[-1] or (high <= values[1] and not fmt.has_zero):
         return exponent  # all numbers overflow, or become the smallest value
     first = int(np.searchsorted(values, low, side="right")) - 1
     last = min(int(np.searchsorted(values, high)), len(values) - 1)

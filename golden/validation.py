@@ -63,6 +63,8 @@ def check_fields(fmt: Format) -> None:
             require(not own.isdisjoint(kinds), f"overflow {rule.value!r} needs a code for {needed}")
     for flag in ("nan_keeps_sign", "twos_complement"):
         require(fmt.signed or not getattr(fmt, flag), f"{flag} needs a sign")
+    keeps = nan is not None and not nan & fmt.sign_bit
+    require(keeps or not fmt.nan_keeps_sign, "nan_keeps_sign needs a canonical_nan whose sign bit is 0")
 
 
 def _check_kinds(fmt: Format) -> None:

@@ -470,6 +470,8 @@ rows = [
 ]
 """
 
+SIGNED = UNSIGNED.replace("width = 4\nsigned = false", "width = 5")
+
 
 def test_a_format_without_a_sign_in_a_file(describe):
     fmt = golden.get(describe(UNSIGNED))
@@ -488,6 +490,48 @@ def test_powers_of_two_without_zero_in_a_file(describe):
     assert (fmt.smallest, fmt.largest) == (2.0**-7, 2.0**8)
     numbers = np.array([0.0, 2.0**-20, 3.0, 1e9, -1.0], np.float32).view(np.uint32)
     assert fmt.encode(numbers).tolist() == [0, 0, 8, 15, 0]  # 3 is a tie of 2 and 4
+
+
+WITHOUT_ZERO = """name = "without_zero"
+width = 8
+signed = false
+canonical_nan = 250
+overflows = ["nan", "infinity", "saturate", "none"]
+rows = [{ prefix = "", exponent = { rule = "biased", bits = 5, bias = 13 }, fraction_bits = 3 }]
+specials = [{ mask = 255, value = 248, kind = "inf" }, { mask = 248, value = 248, kind = "nan" }]
+"""
+
+
+@pytest.mark.parametrize("rounding", ["stochastic", "stochastic_b", "stochastic_c"])
+def test_numbers_below_the_smallest_of_a_format_without_zero(describe, rounding):
+    """By binades, as from binary32, and by the definition, as with a scale; each below and about the smallest."""
+    fmt, rng = golden.get(describe(WITHOUT_ZERO)), np.random.default_rng(1)
+    x = np.ldexp(rng.uniform(1, 2, 4000), rng.integers(-40, 20, 4000)) * rng.choice([-1, 1], 4000)
+    bits = x.astype(np.float32).view(np.uint32)
+    for overflow, random_bits in itertools.product(fmt.overflows, (1, 14, 32)):
+        words = rng.integers(0, 1 << random_bits, 4000, np.uint32)
+        options = {"rounding": rounding, "overflow": overflow, "random": words, "random_bits": random_bits}
+        results = [fmt.encode_with_flags(bits, **options, **scale) for scale in ({}, {"scale": 0})]
+        np.testing.assert_array_equal(*results)
+        assert not results[0][0][(x > 0) & (x < fmt.smallest)].any()
+
+
+def test_a_nan_that_keeps_its_sign_has_a_code_without_it(describe):
+    """Golden and the hardware would mean other codes by a NaN of the other sign, and by none."""
+    text = f"nan_keeps_sign = true\n{SIGNED}"
+    refused = "nan_keeps_sign needs a canonical_nan whose sign bit is 0"
+    with pytest.raises(golden.BadValue, match=refused):
+        golden.get(describe(text))
+    special = 'specials = [{ mask = 15, value = 15, kind = "nan" }]\ncanonical_nan = '
+    assert golden.get(describe(f"{text}{special}15\n")).nan_keeps_sign
+    with pytest.raises(golden.BadValue, match=refused):
+        golden.get(describe(f"{text}{special}31\n"))
+
+
+def test_specials_that_cover_all_codes_leave_no_value(describe):
+    text = 'specials = [{ mask = 0, value = 0, kind = "nan" }]\ncanonical_nan = 0\n'
+    with pytest.raises(golden.BadValue, match="code 0 must be zero, and there must be at least one larger value"):
+        golden.get(describe(SIGNED + text))
 
 
 @pytest.mark.parametrize("flag", ["twos_complement", "nan_keeps_sign"])

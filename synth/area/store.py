@@ -41,6 +41,9 @@ class Store:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._connection = sqlite3.connect(self.path, timeout=60, check_same_thread=False, isolation_level=None)
             self._connection.text_factory = bytes  # a value may be no text
+            tables = self._connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+            if tables and (b"results",) not in tables:
+                raise BadValue("store", f"{str(self.path)!r} cannot be used: it is a database of another program")
             self._connection.execute("pragma journal_mode = wal")
             self._connection.execute(
                 "create table if not exists results (key text primary key, value text not null) without rowid"

@@ -115,6 +115,15 @@ def test_a_file_with_other_results_is_refused(tmp_path, capsys):
     assert capsys.readouterr().err == f"hwgen: --{sentence}\n"
 
 
+def test_a_database_of_another_program_is_refused(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "other")) as other:
+        other.execute("create table runs (run integer)")
+    before = (tmp_path / "other").read_bytes()
+    with pytest.raises(BadValue, match=r"cannot be used: it is a database of another program$"):
+        Store(tmp_path / "other")
+    assert (tmp_path / "other").read_bytes() == before
+
+
 def test_a_store_that_fails_in_use_is_reported(tmp_path, monkeypatch, capsys):
     """If the disk is full, earlier results stay and the command ends with one sentence."""
     store = Store(tmp_path / "store.sqlite")
