@@ -223,11 +223,11 @@ class _Writer:
                 waiting += [self._nodes[cell["modp"]] for cell in _below(module) if cell["type"] == "CELL"]
                 self._module(module)
         for node in _below(self._tree["miscsp"]):
-            self._check_signs(node)
+            self._check_types(node)
         self._check_foreach()
         return "\n".join(text for text, _ in self._lines) + "\n", [line for _, line in self._lines]
 
-    def _check_signs(self, node: _Tree) -> None:
+    def _check_types(self, node: _Tree) -> None:
         """Refuse types whose parts have signs, and members whose range ascends: simulators differ in their parts."""
         if node["type"] not in ("MEMBERDTYPE", "PACKARRAYDTYPE"):
             return
