@@ -307,7 +307,7 @@ def _odd_value(node: Node) -> str:
 
 
 def _ascends(declared: Node) -> bool:
-    """Whether the range of a member or type ascends, or may: a first bound that is no number is trusted above 0 and 1."""
+    """Whether the range of a member or type ascends, or may: a first bound that is no number is trusted above 0, 1."""
     if known := re.findall(r"\[(-?\d+):(-?\d+)\]", declared.rest.partition("dimensions=")[2]):
         return any(int(left) < int(right) for left, right in known)
     if declared.kind == "TYPEDEF":  # of an array, the first range is that of its words
