@@ -25,6 +25,7 @@ from hwgen.blocks.catalog import build
 from hwgen.cli import show
 from rtl_tests.support.optional import NEEDS_FULL_DEVICE
 from rtl_tests.support.processes import HEARS_HANGUPS
+from rtl_tests.support.selection import exhaustive
 from rtl_tests.support.toys import TOML_FORMAT
 
 GENERATE = ["generate", "mac", "--format", "hif8"]
@@ -82,7 +83,9 @@ def test_explain_of_formats_without_a_sign_or_zero(capsys):
     assert beyond in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["hif8", "e2m1", "e8m0", "gc_1_0_7_b0", "Binary16p1se", "binary16"])
+@pytest.mark.parametrize(
+    "name", ["hif8", "e2m1", "e8m0", "gc_1_0_7_b0", "Binary12p1se", *map(exhaustive, ("Binary16p1se", "binary16"))]
+)
 def test_a_table_in_json_has_the_exact_values(name, capsys):
     assert main(["table", name, "--json"]) == 0
     table, fmt = json.loads(capsys.readouterr().out), described(name)

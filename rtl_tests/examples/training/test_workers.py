@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import threading
+from functools import cache
 
 import pytest
 
@@ -26,6 +27,7 @@ RUNS = [
 ]
 
 
+@cache
 def alone():
     return {f"{run.key()}.json": train(run, run.key())[2] for run in RUNS}
 
