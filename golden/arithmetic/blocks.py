@@ -228,7 +228,7 @@ def quantize_nvfp4(x: ArrayLike, amax: float | None = None) -> tuple[NDArray[Any
     x : float32, float16 or bfloat16 array, shape (..., 16)
         The last axis is a block; it may have another length.
     amax : number, optional
-        Largest magnitude of the tensor, positive and finite; by default that of the finite numbers in ``x``.
+        Largest magnitude of the tensor, positive and finite; by default that of the blocks without NaN or infinity.
 
     Returns
     -------

@@ -97,7 +97,7 @@ def one(design: Design, arguments: argparse.Namespace) -> int:
     if arguments.model and evidence.verdict == EQUAL:
         record["model"], problem = _model(design, netlist, arguments.jobs)
         count = power(record["model"]["cases"])
-        lines.append(f"  the model in C: {problem or f'equal to the module in {count} cases'}")
+        lines.append(f"  the model in C: {problem or f'its arithmetic equals that of the module in {count} cases'}")
     if junit_path is not None:
         with about("--junit"), writing(junit_path.parent):
             junit_path.parent.mkdir(parents=True, exist_ok=True)

@@ -115,6 +115,10 @@ class UserFile(Subject):
             netlist = super().netlist() if text is None else self._as(text).netlist()
         except NetlistError as error:
             raise NetlistError(self._explained(str(error))) from None
+        own = {port.name for port in self.design.ports}  # the step of a clocked block is read at these alone
+        if others := [f"{name}[{len(port['bits'])}]" for name, port in self._early["ports"].items() if name not in own]:
+            problem = f"must not have the ports {', '.join(others)}: with --ports, other outputs are not compared"
+            raise NetlistError(f"{self.top} {problem}")
         rng = np.random.default_rng(1)
         widths = netlist.inputs.items()
         cases = [
@@ -229,6 +233,12 @@ class UserFile(Subject):
             raise YosysError(str(error), log, error.killed) from error
 
     @property
+    def _early(self) -> dict[str, Any]:
+        """The module with all that is inside, before its gates are made."""
+        module: dict[str, Any] = json.loads(self._reading[1]["early.json"])["modules"][self.top]
+        return module
+
+    @property
     def _released(self) -> str:
         """The module without its asynchronous reset."""
         sv, rewrite = sv_option(self.is_system_verilog), _REWRITE.format(top=self.top)
@@ -261,8 +271,7 @@ class UserFile(Subject):
 
         And the operands that ``out_valid`` depends on.
         """
-        _, outputs, place = self._reading
-        module = json.loads(outputs["early.json"])["modules"][self.top]
+        module, place = self._early, self._reading[2]
         drivers = {
             bit: cell
             for cell in module["cells"].values()

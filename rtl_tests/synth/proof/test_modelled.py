@@ -127,7 +127,9 @@ def test_the_first_difference_is_shown(options):
 def test_verify_compares_the_model(tmp_path, capsys, monkeypatch):
     words = ["verify", "decoder", "--format", "e2m1", "--to", "binary16", "--model", "-o", str(tmp_path)]
     assert main(words) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "  the model in C: equal to the module in 16 cases"
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "  the model in C: its arithmetic equals that of the module in 16 cases"
+    )
     assert main([*words, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["model"] == {"cases": 16, "difference": ""}
     monkeypatch.setattr(modelled, "planes", lambda design: planes(design).replace("{1,-1,", "{1,0,"))

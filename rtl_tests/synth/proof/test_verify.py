@@ -131,6 +131,19 @@ def test_a_wrong_module_of_each_block_differs(tmp_path, capsys, kind):
     assert capsys.readouterr().out.startswith("mine: differs from the reference model\n")
 
 
+@pytest.mark.parametrize("kind", sorted(WRONG.keys() - {"random"}))
+def test_an_output_that_is_not_compared_is_no_silent_one(tmp_path, capsys, kind):
+    """It is refused, but with ``--ports`` named."""
+    design = build(kind, "e2m1", **WRONG[kind])
+    result = design.ports[-1].name
+    more = ",\n  output more\n);\n  assign more = 1'b0;"
+    words = design.command().split() + own(tmp_path, design, lambda text: text.replace("\n);", more, 1))
+    assert main(["verify", *words]) == 2
+    assert "more[1]" in capsys.readouterr().err
+    assert main(["verify", *words, "--ports", f"{result}={result}"]) == 0
+    assert "not compared: more[1]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
