@@ -132,8 +132,8 @@ def test_a_wrong_module_of_each_block_differs(tmp_path, capsys, kind):
 
 
 @pytest.mark.parametrize("kind", sorted(WRONG.keys() - {"random"}))
-def test_an_output_that_is_not_compared_is_no_silent_one(tmp_path, capsys, kind):
-    """It is refused, but with ``--ports`` named."""
+def test_an_additional_output_is_refused_or_named(tmp_path, capsys, kind):
+    """With ``--ports`` it is named, as one that is not compared."""
     design = build(kind, "e2m1", **WRONG[kind])
     result = design.ports[-1].name
     more = ",\n  output more\n);\n  assign more = 1'b0;"
